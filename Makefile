@@ -1,0 +1,46 @@
+# Every target makes what it needs: `make test` works on a fresh machine with Python, git and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format snapshots bench clean
+
+help: ## say what the targets do
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+$(STAMP): pyproject.toml
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && uv pip install --quiet --python $(BIN)/python -e '.[dev]'; \
+	else \
+	  $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
+	fi
+	@touch $(STAMP)
+
+demo: $(STAMP) ## plan a board, work on it, hand it over, and look at it
+	$(BIN)/kumi demo
+
+test: $(STAMP) ## every test, on SQLite and on a real PostgreSQL
+	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+check: $(STAMP) ## format, lint, types, imports, sizes, snapshots
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python scripts/check_sizes.py
+	$(BIN)/python scripts/snapshots.py --check
+
+format: $(STAMP) ## put the code into its format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+snapshots: $(STAMP) ## write the committed snapshots and the generated pages anew
+	$(BIN)/python scripts/snapshots.py
+
+bench: $(STAMP) ## print the measured figures beside their peers
+	$(BIN)/python bench/run.py
+
+clean: ## remove the environment and what tools left
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .bench

@@ -1,0 +1,19 @@
+"""The parts list: what a process of Kumihimo is made of. No logic."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+from kumihimo.domain.identifiers import Identifiers
+from kumihimo.services.board import Board
+from kumihimo.settings import Settings
+from kumihimo.store.store import open_store
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def open_board(settings: Settings) -> Board:
+    return Board(open_store(settings.database), now, Identifiers(os.urandom))

@@ -1,0 +1,237 @@
+"""Every mistake a caller can make, and every refusal of ours, as one tree.
+
+KumihimoError
+├── NotFound
+│   ├── ProjectNotFound  AgentNotFound  TaskNotFound  SessionNotFound
+│   ├── ExecutionNotFound  GroupNotFound  HandoffNotFound  MemoryNotFound
+│   └── AmbiguousReference
+├── InvalidValue
+│   └── NameTaken  DependencyCycle  CursorInvalid
+├── WrongState
+│   ├── IllegalTransition  TaskNotReady  SessionAlreadyRunning  StaleFence
+│   └── HandoffAlreadyAccepted  GroupHasRunningAgents  TaskHeld
+├── Refused
+│   └── LoginRefused  TokenRefused  AgentBusy  PermissionDenied
+├── ConfigError
+│   └── ProjectUnclear
+└── StoreError
+    └── StoreUnreachable  StoreNotOurs  StoreTooNew  StoreDamaged  StoreNotWritable  StoreNotEmpty  LibraryTooOld
+
+The class name is the stable code. Texts, in every language, are in `messages/`; numbers (exit code, HTTP status,
+JSON-RPC code) live in one table per surface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+Fact = str | int | None
+
+
+def listed(values: Iterable[str]) -> str:
+    """Values as a text for a message."""
+    return ", ".join(values)
+
+
+class KumihimoError(Exception):
+    """A refusal that the caller can understand and act on. `facts` fill in its message."""
+
+    def __init__(self, **facts: Fact) -> None:
+        super().__init__(type(self).__name__)
+        self.facts = facts
+
+    @property
+    def code(self) -> str:
+        return type(self).__name__
+
+    def __str__(self) -> str:
+        from kumihimo.domain.messages import render
+
+        return render(self, "en")
+
+
+class NotFound(KumihimoError):
+    """Something was named that is not there."""
+
+    def __init__(self, name: str | int, near: str | None = None) -> None:
+        super().__init__(name=name, near=near)
+
+
+class ProjectNotFound(NotFound):
+    pass
+
+
+class AgentNotFound(NotFound):
+    pass
+
+
+class TaskNotFound(NotFound):
+    pass
+
+
+class SessionNotFound(NotFound):
+    pass
+
+
+class ExecutionNotFound(NotFound):
+    pass
+
+
+class GroupNotFound(NotFound):
+    pass
+
+
+class HandoffNotFound(NotFound):
+    pass
+
+
+class MemoryNotFound(NotFound):
+    pass
+
+
+class AmbiguousReference(NotFound):
+    """A prefix that fits more than one id."""
+
+    def __init__(self, name: str, choices: Iterable[str]) -> None:
+        KumihimoError.__init__(self, name=name, choices=listed(choices))
+
+
+class InvalidValue(KumihimoError):
+    """A value that the schema allows and the rules do not. `problem` is a key of the messages' table of problems."""
+
+    def __init__(self, field: str, problem: str, **facts: Fact) -> None:
+        super().__init__(field=field, problem=problem, **facts)
+
+
+class NameTaken(InvalidValue):
+    def __init__(self, noun: str, name: str) -> None:
+        KumihimoError.__init__(self, noun=noun, name=name)
+
+
+class DependencyCycle(InvalidValue):
+    def __init__(self, task: int, depends_on: int) -> None:
+        KumihimoError.__init__(self, task=task, depends_on=depends_on)
+
+
+class CursorInvalid(InvalidValue):
+    """A cursor that this store did not give."""
+
+    def __init__(self, cursor: str) -> None:
+        KumihimoError.__init__(self, cursor=cursor[:60])
+
+
+class WrongState(KumihimoError):
+    """The thing is there, but not in a state for this."""
+
+
+class IllegalTransition(WrongState):
+    def __init__(self, noun: str, name: str | int, state: str, action: str, allowed: Iterable[str]) -> None:
+        super().__init__(noun=noun, name=name, state=state, action=action, allowed=listed(allowed))
+
+
+class TaskNotReady(WrongState):
+    """A rule of the board holds a task back. `problem` is a key of the messages' table of problems."""
+
+    def __init__(self, task: int, problem: str, **facts: Fact) -> None:
+        super().__init__(task=task, problem=problem, **facts)
+
+
+class SessionAlreadyRunning(WrongState):
+    """The task has a running session (an execution) already."""
+
+    def __init__(self, task: int, session: int | None) -> None:
+        super().__init__(task=task, session=session)
+
+
+class TaskHeld(WrongState):
+    """The task can't be given to somebody else in its state."""
+
+    def __init__(self, task: int, state: str) -> None:
+        super().__init__(task=task, state=state)
+
+
+class StaleFence(WrongState):
+    """The claim under which this was written is not the newest: nothing was written."""
+
+    def __init__(self, execution: str) -> None:
+        super().__init__(execution=execution)
+
+
+class HandoffAlreadyAccepted(WrongState):
+    def __init__(self, handoff: str) -> None:
+        super().__init__(handoff=handoff)
+
+
+class GroupHasRunningAgents(WrongState):
+    def __init__(self, group: str, running: int) -> None:
+        super().__init__(group=group, running=running)
+
+
+class Refused(KumihimoError):
+    """Who asks may not."""
+
+
+class LoginRefused(Refused):
+    """One answer for an unknown agent, an unknown project and a wrong passkey."""
+
+
+class TokenRefused(Refused):
+    """A session token that is unknown, ended or expired."""
+
+
+class AgentBusy(Refused):
+    """A live session of this (agent, project) exists."""
+
+
+class PermissionDenied(Refused):
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason=reason)
+
+
+class ConfigError(KumihimoError):
+    """Configuration that can't be used. `where` is a file, with a line where one is known."""
+
+    def __init__(self, where: str, problem: str, **facts: Fact) -> None:
+        super().__init__(where=where, problem=problem, **facts)
+
+
+class ProjectUnclear(ConfigError):
+    """No project was named and the folder does not say which."""
+
+    def __init__(self, projects: Iterable[str]) -> None:
+        KumihimoError.__init__(self, projects=listed(projects))
+
+
+class StoreError(KumihimoError):
+    """The database can't be used."""
+
+    def __init__(self, database: str, **facts: Fact) -> None:
+        super().__init__(database=database, **facts)
+
+
+class StoreUnreachable(StoreError):
+    pass
+
+
+class StoreNotOurs(StoreError):
+    pass
+
+
+class StoreTooNew(StoreError):
+    pass
+
+
+class StoreDamaged(StoreError):
+    pass
+
+
+class LibraryTooOld(StoreError):
+    pass
+
+
+class StoreNotWritable(StoreError):
+    pass
+
+
+class StoreNotEmpty(StoreError):
+    pass

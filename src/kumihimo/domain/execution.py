@@ -1,0 +1,143 @@
+"""An execution: one run of an agent CLI, from the wish to have it to what came of it.
+
+What the process did (`status`, `exit_code`) and what the agent says of it (`report`) are separate facts. A claim gives
+the run an owner, a lease and a fence; who writes with an old fence writes nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kumihimo.domain.event import Change
+from kumihimo.domain.states import StateTable
+
+ExecutionStatus = Literal[
+    "queued", "starting", "running", "completed", "failed", "timed_out", "cancelled", "lost"
+]  # fmt: skip
+FailureReason = Literal[
+    "spawn_failed", "exited", "signalled", "timed_out", "idle", "rate_limited",
+    "auth", "permission", "protocol", "cancelled", "lost",
+]  # fmt: skip
+# Who asked for it: a group of a lead, a worker on a task, a session that somebody else runs, an instance that logged in.
+Origin = Literal["group", "worker", "session", "instance"]
+DodResult = Literal["pending", "merged", "timeout", "error"]
+ReportStatus = Literal["success", "failure", "timeout", "cancelled"]
+
+STATES = StateTable(
+    "execution",
+    ("queued", "running"),
+    {
+        ("queued", "claim"): "starting",
+        ("queued", "start"): "running",
+        ("queued", "cancel"): "cancelled",
+        ("starting", "start"): "running",
+        ("starting", "release"): "queued",
+        ("starting", "fail"): "failed",
+        ("starting", "cancel"): "cancelled",
+        ("starting", "lose"): "lost",
+        ("running", "complete"): "completed",
+        ("running", "fail"): "failed",
+        ("running", "time_out"): "timed_out",
+        ("running", "cancel"): "cancelled",
+        ("running", "lose"): "lost",
+    },
+)
+
+LIVE: frozenset[ExecutionStatus] = frozenset({"queued", "starting", "running"})
+
+
+class Report(Struct, frozen=True):
+    """What the agent says of its run: a claim, kept as such."""
+
+    status: ReportStatus
+    summary: str
+    reported_at: datetime
+    edited_files: tuple[str, ...] = ()
+    created_files: tuple[str, ...] = ()
+    error_message: str | None = None
+    response: str | None = None
+
+
+class Execution(Struct, frozen=True):
+    id: str
+    number: int | None
+    project_id: str | None
+    task_id: str | None
+    agent_id: str
+    group_id: str | None
+    session_id: str | None
+    origin: Origin
+    client: str
+    model: str | None
+    prompt: str
+    working_directory: str | None
+    timeout_ms: int | None
+    status: ExecutionStatus
+    queued_at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    failure_reason: FailureReason | None = None
+    error: str | None = None
+    dod_result: DodResult | None = None
+    artifacts: tuple[str, ...] = ()
+    log_path: str | None = None
+    duration_ms: int | None = None
+    report: Report | None = None
+    owner: str | None = None
+    lease_until: datetime | None = None
+    fence: int = 0
+
+    @property
+    def live(self) -> bool:
+        return self.status in LIVE
+
+    def claim(self, owner: str, lease_until: datetime, at: datetime) -> Change[Execution]:
+        """Taken by one host: a new fence makes every earlier claim stale."""
+        status = self._next("claim")
+        taken = replace(self, status=status, owner=owner, lease_until=lease_until, fence=self.fence + 1)
+        return Change(taken, "execution.claimed", at)
+
+    def release(self, at: datetime) -> Change[Execution]:
+        """Given back before anything was started: somebody else may claim it."""
+        back = replace(self, status=self._next("release"), owner=None, lease_until=None)
+        return Change(back, "execution.released", at)
+
+    def start(self, at: datetime) -> Change[Execution]:
+        return Change(replace(self, status=self._next("start"), started_at=at), "execution.started", at)
+
+    def complete(self, at: datetime, **facts: object) -> Change[Execution]:
+        return self._end("complete", at, exit_code=0, **facts)
+
+    def fail(self, reason: FailureReason, at: datetime, **facts: object) -> Change[Execution]:
+        return self._end("fail", at, failure_reason=reason, **facts)
+
+    def time_out(self, reason: FailureReason, at: datetime, **facts: object) -> Change[Execution]:
+        """`reason` tells the two time-outs apart: the whole time, or silence."""
+        return self._end("time_out", at, failure_reason=reason, **facts)
+
+    def cancel(self, at: datetime, **facts: object) -> Change[Execution]:
+        return self._end("cancel", at, failure_reason="cancelled", **facts)
+
+    def lose(self, at: datetime) -> Change[Execution]:
+        """Nobody knows what became of it."""
+        return self._end("lose", at, failure_reason="lost")
+
+    def say(self, report: Report, at: datetime) -> Change[Execution]:
+        """What the agent reports, beside whatever the process does."""
+        return Change(replace(self, report=report), "execution.reported", at)
+
+    def _next(self, action: str) -> str:
+        return STATES.next(self.id, self.status, action)
+
+    def _end(self, action: str, at: datetime, **facts: object) -> Change[Execution]:
+        status = self._next(action)
+        if facts.get("duration_ms") is None and self.started_at is not None:
+            facts["duration_ms"] = max(0, int((at - self.started_at).total_seconds() * 1000))
+        ended = replace(self, status=status, ended_at=at, owner=None, lease_until=None, **facts)
+        return Change(ended, f"execution.{status}", at)

@@ -1,0 +1,1 @@
+"""One file per agent CLI: its command line, its stream, its health."""

@@ -1,0 +1,1 @@
+"""Processes that outlive us: who they are, whether they still live."""

@@ -1,0 +1,1 @@
+"""Git worktrees: made, listed, kept, removed without losing anything."""

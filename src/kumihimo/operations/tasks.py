@@ -1,0 +1,179 @@
+"""Tasks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from kumihimo.domain.agent import AgentType
+from kumihimo.domain.errors import (
+    AgentNotFound,
+    DependencyCycle,
+    IllegalTransition,
+    InvalidValue,
+    TaskHeld,
+    TaskNotFound,
+    TaskNotReady,
+)
+from kumihimo.domain.task import Priority, TaskStatus, TaskType
+from kumihimo.operations.agents import Checks, Cursor, ExcludeGlobs, Limit, WriteGlobs
+from kumihimo.operations.operation import Arguments, Call, operation
+from kumihimo.operations.projects import AgentName
+from kumihimo.services.tasks import NewTask, TaskView
+from kumihimo.store.paging import Page
+
+# The board's own words, and those in which an editor speaks of the same.
+StatusWord = Literal["backlog", "todo", "in_progress", "blocked", "done", "cancelled", "open", "failed"]
+PriorityWord = Literal["low", "medium", "high", "critical", "urgent"]
+
+TaskName = Annotated[str | int, Meta(description="A task: its number, its tsk_ id, or the beginning of that.")]
+Title = Annotated[str, Meta(description="What is to be done, in one line.")]
+Description = Annotated[str, Meta(description="The whole of it.")]
+Urgency = Annotated[PriorityWord, Meta(description="How much it matters.")]
+Sort = Annotated[TaskType, Meta(description="Which sort of work it is.")]
+Assignee = Annotated[str, Meta(description="The agent that does it, by name or id.")]
+AssigneeType = Annotated[AgentType, Meta(description="Whether an AI or a person is to do it.")]
+Parent = Annotated[str | int, Meta(description="The task of which this is a part.")]
+DependsOn = Annotated[list[str | int], Meta(description="The tasks that must be done first.")]
+
+
+class CreateTask(Arguments, frozen=True):
+    title: Title
+    description: Description = ""
+    priority: Urgency = "medium"
+    type: Sort = "task"
+    assignee: Assignee | None = None
+    assignee_type: AssigneeType | None = None
+    depends_on: DependsOn = []  # noqa: RUF012 - msgspec copies it
+    parent: Parent | None = None
+    status: Annotated[StatusWord, Meta(description="Where it begins: backlog, todo or in_progress.")] = "todo"
+    dod: Checks = []  # noqa: RUF012
+    write: WriteGlobs = []  # noqa: RUF012
+    exclude: ExcludeGlobs = []  # noqa: RUF012
+
+
+class ListTasks(Arguments, frozen=True):
+    status: Annotated[StatusWord | None, Meta(description="Only those in this status; open is backlog and todo.")] = (
+        None
+    )
+    assignee: Assignee | None = None
+    limit: Limit | None = None
+    cursor: Cursor | None = None
+
+
+class NameTask(Arguments, frozen=True):
+    task: TaskName
+
+
+class UpdateTask(Arguments, frozen=True):
+    task: TaskName
+    title: Title | None = None
+    description: Description | None = None
+    priority: Urgency | None = None
+    type: Sort | None = None
+    assignee: Assignee | None = None
+    assignee_type: AssigneeType | None = None
+    depends_on: DependsOn | None = None
+    parent: Parent | None = None
+    status: Annotated[StatusWord | None, Meta(description="Where it goes, as the board allows.")] = None
+    reason: Annotated[str | None, Meta(description="Why it goes there.")] = None
+    force: Annotated[bool, Meta(description="Done although its checks have not passed: a person's decision.")] = False
+    dod: Checks | None = None
+    write: WriteGlobs | None = None
+    exclude: ExcludeGlobs | None = None
+
+
+class AssignTask(Arguments, frozen=True):
+    task: TaskName
+    agent: AgentName
+
+
+def _priority(word: PriorityWord | None) -> Priority | None:
+    return "critical" if word == "urgent" else word
+
+
+def _meant(word: StatusWord) -> TaskStatus:
+    """The status that an editor's word means in an update."""
+    return "todo" if word == "open" else "blocked" if word == "failed" else word
+
+
+def seen_as(word: StatusWord | None) -> tuple[TaskStatus, ...] | None:
+    """The statuses that a word stands for in a filter."""
+    if word is None:
+        return None
+    return ("backlog", "todo") if word == "open" else ("blocked",) if word == "failed" else (word,)
+
+
+@operation("task.create", CreateTask, TaskView, InvalidValue, AgentNotFound, TaskNotReady)
+def create(call: Call, arguments: CreateTask) -> TaskView:
+    """A new task on the board of a project."""
+    new = NewTask(
+        title=arguments.title,
+        description=arguments.description,
+        priority=_priority(arguments.priority) or "medium",
+        type=arguments.type,
+        status=_meant(arguments.status),
+        assignee=arguments.assignee,
+        assignee_type=arguments.assignee_type,
+        parent=arguments.parent,
+        depends_on=arguments.depends_on,
+        dod=arguments.dod,
+        write=arguments.write,
+        exclude=arguments.exclude,
+    )
+    return call.board.tasks.create(call.place, new)
+
+
+@operation("task.list", ListTasks, Page[TaskView], AgentNotFound, InvalidValue, reads=True)
+def list_(call: Call, arguments: ListTasks) -> Page[TaskView]:
+    """The tasks of a project, newest first, 20 at a time unless told otherwise."""
+    return call.board.tasks.list(
+        call.place,
+        statuses=seen_as(arguments.status),
+        assignee=arguments.assignee,
+        limit=arguments.limit,
+        cursor=arguments.cursor,
+    )
+
+
+@operation("task.show", NameTask, TaskView, TaskNotFound, reads=True)
+def show(call: Call, arguments: NameTask) -> TaskView:
+    """One task with all there is to know about it."""
+    return call.board.tasks.show(call.place, arguments.task)
+
+
+@operation(
+    "task.update", UpdateTask, TaskView,
+    TaskNotFound, AgentNotFound, InvalidValue, IllegalTransition, TaskNotReady, TaskHeld, DependencyCycle,
+    idempotent=True,
+)  # fmt: skip
+def update(call: Call, arguments: UpdateTask) -> TaskView:
+    """Change what is given; the rest stays. The status moves as the board allows; --depends-on replaces the whole list."""
+    return call.board.tasks.update(
+        call.place,
+        arguments.task,
+        status=_meant(arguments.status) if arguments.status else None,
+        reason=arguments.reason,
+        force=arguments.force,
+        assignee=arguments.assignee,
+        assignee_type=arguments.assignee_type,
+        title=arguments.title,
+        description=arguments.description,
+        priority=_priority(arguments.priority),
+        type=arguments.type,
+        parent=arguments.parent,
+        depends_on=arguments.depends_on,
+        dod=arguments.dod,
+        write=arguments.write,
+        exclude=arguments.exclude,
+    )
+
+
+@operation("task.assign", AssignTask, TaskView, TaskNotFound, AgentNotFound, TaskHeld, idempotent=True)
+def assign(call: Call, arguments: AssignTask) -> TaskView:
+    """Give a task to an agent, while it is in the backlog, to do, or blocked."""
+    return call.board.tasks.assign(call.place, arguments.task, arguments.agent)
+
+
+OPERATIONS = (create, list_, show, update, assign)

@@ -1,0 +1,33 @@
+"""The board: every service over one store. What operations are given to work with."""
+
+from __future__ import annotations
+
+from kumihimo.domain.identifiers import Identifiers
+from kumihimo.services.agents import Agents
+from kumihimo.services.contexts import Contexts
+from kumihimo.services.executions import Executions
+from kumihimo.services.groups import Groups
+from kumihimo.services.handoffs import Handoffs
+from kumihimo.services.memories import Memories
+from kumihimo.services.projects import Projects
+from kumihimo.services.service import Clock
+from kumihimo.services.sessions import Sessions
+from kumihimo.services.tasks import Tasks
+from kumihimo.services.worksessions import WorkSessions
+from kumihimo.store.store import Store
+
+
+class Board:
+    def __init__(self, store: Store, clock: Clock, identifiers: Identifiers) -> None:
+        self.store = store
+        self.clock = clock
+        self.projects = Projects(store, clock, identifiers)
+        self.agents = Agents(store, clock, identifiers)
+        self.tasks = Tasks(store, clock, identifiers)
+        self.contexts = Contexts(store, clock, identifiers)
+        self.handoffs = Handoffs(store, clock, identifiers)
+        self.memories = Memories(store, clock, identifiers)
+        self.sessions = Sessions(store, clock, identifiers)
+        self.groups = Groups(store, clock, identifiers)
+        self.executions = Executions(store, clock, identifiers)
+        self.work_sessions = WorkSessions(store, clock, identifiers, tasks=self.tasks, executions=self.executions)

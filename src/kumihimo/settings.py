@@ -1,0 +1,257 @@
+"""The one reader of flags, environment and files. Flag > `KUMI_*` > `kumi.toml` of the repository > the user's `config.toml`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from kumihimo.domain.errors import ConfigError
+
+Language = Literal["en", "ja"]
+Admission = Literal["auto", "slots"]
+PROJECT_FILE = "kumi.toml"
+
+
+class Client(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[clients.NAME]`: how to start an agent CLI."""
+
+    command: list[str] | None = None
+    args: list[str] = msgspec.field(default_factory=list[str])
+    env: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+
+
+class AgentDefinition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[agents.NAME]`: an agent that the file defines."""
+
+    client: str | None = None
+    model: str | None = None
+    description: str | None = None
+    system_prompt: str | None = None
+    dod: list[str] | None = None
+    scope: dict[str, list[str]] | None = None
+    health_check_prompt: str | None = None
+
+
+class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[retention]`: how long overtaken events are kept."""
+
+    events_days: float = 30.0
+
+
+class ProjectSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[project]` of a repository's file."""
+
+    name: str | None = None
+
+
+class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a settings file may hold. `runner`, `hub` and `server` are read by those who run them."""
+
+    db: str | None = None
+    lang: Language | None = None
+    max_concurrent: int | None = None
+    admission: Admission | None = None
+    project: ProjectSection | None = None
+    clients: dict[str, Client] | None = None
+    agents: dict[str, AgentDefinition] | None = None
+    retention: Retention | None = None
+    runner: dict[str, Any] | None = None
+    hub: dict[str, Any] | None = None
+    server: dict[str, Any] | None = None
+
+
+class Flags(msgspec.Struct, frozen=True):
+    """What was said on the command line."""
+
+    db: str | None = None
+    project: str | None = None
+    lang: str | None = None
+    verbose: bool = False
+
+
+class Settings(msgspec.Struct, frozen=True):
+    config_folder: Path
+    data_folder: Path
+    state_folder: Path
+    folder: Path
+    database: str
+    project: str | None
+    language: Language
+    verbose: bool
+    max_concurrent: int
+    admission: Admission
+    clients: dict[str, Client]
+    agents: dict[str, AgentDefinition]
+    retention: Retention
+
+    @property
+    def token_file(self) -> Path:
+        return self.state_folder / "token"
+
+
+def load(flags: Flags, environ: Mapping[str, str], folder: Path) -> Settings:
+    """Everything that was said, put together. ConfigError names the file, and the line where it is known."""
+    config, data, state = _folders(environ)
+    user = _read(config / "config.toml")
+    repository = _read(_nearest(folder))
+
+    def first(flag: Any, name: str, fallback: Any) -> Any:
+        asked = (
+            flag,
+            environ.get(f"KUMI_{name.upper()}") or None,
+            getattr(repository, name),
+            getattr(user, name),
+        )
+        return next((value for value in asked if value is not None), fallback)
+
+    return Settings(
+        config_folder=config,
+        data_folder=data,
+        state_folder=state,
+        folder=folder,
+        database=_database(first(flags.db, "db", None), data),
+        project=flags.project or environ.get("KUMI_PROJECT") or None,
+        language=_language(first(flags.lang, "lang", None), environ),
+        verbose=flags.verbose or environ.get("KUMI_VERBOSE", "") not in ("", "0"),
+        max_concurrent=_positive("max_concurrent", first(None, "max_concurrent", 10)),
+        admission=_admission(first(None, "admission", "auto")),
+        clients={**(user.clients or {}), **(repository.clients or {})},
+        agents={**(user.agents or {}), **(repository.agents or {})},
+        retention=repository.retention or user.retention or Retention(),
+    )
+
+
+def language_of(environ: Mapping[str, str], flag: str | None = None) -> Language:
+    """The language alone, for what must be said before or although the settings can't be read."""
+    asked = flag or environ.get("KUMI_LANG")
+    return asked if asked in ("en", "ja") else _locale(environ)
+
+
+def project_file_text(name: str) -> str:
+    """The file that `kumi init` writes: every setting that a repository may have, to be uncommented."""
+    return f"""\
+# Settings of this repository for Kumihimo. They win over the user's own config.toml.
+
+[project]
+name = {msgspec.json.encode(name).decode()}
+
+# max_concurrent = 10          # runs at once on one host
+
+# [agents.coder]
+# client = "codex"
+# dod = ["make test"]          # commands that must pass before work is done
+
+# [clients.claude-code]
+# args = ["--max-turns", "50"]  # appended to the command line
+
+# [retention]
+# events_days = 30
+"""
+
+
+def _folders(environ: Mapping[str, str]) -> tuple[Path, Path, Path]:
+    if home := environ.get("KUMI_HOME"):
+        folder = Path(home).expanduser().absolute()
+        return folder, folder, folder
+    user = environ.get("HOME")
+
+    def base(variable: str, default: str) -> Path:
+        if given := environ.get(variable):
+            return Path(given) / "kumihimo"
+        if not user:
+            raise ConfigError("KUMI_HOME", "no_home")
+        return Path(user) / default / "kumihimo"
+
+    return (
+        base("XDG_CONFIG_HOME", ".config"),
+        base("XDG_DATA_HOME", ".local/share"),
+        base("XDG_STATE_HOME", ".local/state"),
+    )
+
+
+def _nearest(folder: Path) -> Path:
+    """The file of the repository we are in: in this folder or the nearest one above."""
+    for place in (folder, *folder.parents):
+        if (place / PROJECT_FILE).is_file():
+            return place / PROJECT_FILE
+    return folder / PROJECT_FILE
+
+
+def _read(path: Path) -> File:
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return File()
+    except OSError as error:
+        raise ConfigError(str(path), "bad_setting", reason=error.strerror or str(error)) from None
+    import tomllib
+
+    try:
+        found = tomllib.loads(raw.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(str(path), "toml", reason=str(error)) from None
+    try:
+        return msgspec.convert(found, File)
+    except msgspec.ValidationError as error:
+        raise _located(path, raw.decode(), str(error)) from None
+
+
+def _located(path: Path, text: str, reason: str) -> ConfigError:
+    """The mistake with its line, found by the last key that the message names."""
+    import re
+
+    keys = re.findall(r"`(?:\$\.)?([^`]*)`", reason)
+    key = keys[0].rpartition(".")[2].strip("[]") if "unknown field" in reason and keys else (keys[-1] if keys else "")
+    key = re.split(r"[.\[]", key)[-1].rstrip("]") if "unknown field" not in reason else key
+    numbered = [
+        n
+        for n, line in enumerate(text.splitlines(), 1)
+        if key and re.search(rf"(^|[.\[\s]){re.escape(key)}\s*(=|\])", line)
+    ]
+    where = f"{path}:{numbered[0]}" if numbered else str(path)
+    if "unknown field" in reason:
+        return ConfigError(where, "unknown_key", key=key, near=None)
+    return ConfigError(where, "bad_setting", reason=reason)
+
+
+def _database(asked: str | None, data: Path) -> str:
+    if asked is None:
+        return str(data / "kumi.db")
+    if asked.startswith(("postgresql://", "postgres://")):
+        return asked
+    return str(Path(asked).expanduser().absolute())
+
+
+def _language(asked: str | None, environ: Mapping[str, str]) -> Language:
+    if asked is None:
+        return _locale(environ)
+    if asked not in ("en", "ja"):
+        raise ConfigError("lang", "bad_language", value=asked)
+    return asked
+
+
+def _locale(environ: Mapping[str, str]) -> Language:
+    spoken = next((environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(name)), "")
+    return "ja" if spoken.startswith("ja") else "en"
+
+
+def _positive(name: str, value: int | str) -> int:
+    if isinstance(value, int) and value > 0:
+        return value
+    if isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0:
+        return int(value)
+    raise ConfigError(name, "bad_setting", reason=f"{value!r} is not a number above 0")
+
+
+def _admission(value: str) -> Admission:
+    if value == "auto" or value == "slots":
+        return value
+    raise ConfigError("admission", "bad_setting", reason=f"{value!r} is neither 'auto' nor 'slots'")
+
+
+def environment() -> Mapping[str, str]:
+    return os.environ

@@ -1,0 +1,81 @@
+"""What the rest of the store needs of a database, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from kumihimo.store.mapping import Row
+
+
+class Dialect(Protocol):
+    """The few words in which the databases differ."""
+
+    name: str
+    # Words of the migrations: `@word@` is replaced by its text.
+    words: dict[str, str]
+    # SQLite locks the whole file when a command begins, so rows need no lock of their own there.
+    row_locks: bool
+    skip_locked: str
+
+
+class Connection(Protocol):
+    """One connection, used by one thread at a time. SQL has `?` for values on every database."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    @property
+    def place(self) -> str:
+        """The database, named so that it can be shown: no password in it."""
+        ...
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]: ...
+
+    def begin_write(self) -> None: ...
+
+    def begin_read(self) -> None: ...
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+    def retry(self, error: Exception) -> bool:
+        """Whether the whole command may simply be done again: it lost a race and nothing of it was written."""
+        ...
+
+    def translate(self, error: Exception) -> Exception:
+        """A database's own error as one of ours where it has a meaning for users, else itself."""
+        ...
+
+    def announce(self) -> None:
+        """Inside a command, before its first event: no reader may pass the events that follow until we commit."""
+        ...
+
+    def horizon(self) -> int:
+        """The newest event such that it and everything before it is settled."""
+        ...
+
+    def notify(self) -> None:
+        """Before the commit of a command with events, where waking others is part of the command."""
+        ...
+
+    def ring(self) -> None:
+        """After that commit, where it is not."""
+        ...
+
+    def schema_version(self) -> int: ...
+
+    def set_schema_version(self, version: int) -> None: ...
+
+    def check(self) -> list[str]:
+        """What is wrong with the database itself; empty where nothing is."""
+        ...
+
+    def columns(self, table: str) -> list[str]: ...
+
+    def continue_numbers(self) -> None:
+        """After rows were written with their numbers: go on behind the greatest."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,107 @@
+"""How a value becomes a row and comes back: times as microseconds, flags as 0 and 1, inner values as JSON text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+V = TypeVar("V", bound=msgspec.Struct)
+Row = Sequence[Any]
+Cell = str | int | float | None
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def microseconds(at: datetime) -> int:
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def moment(count: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=count)
+
+
+class TableMapping(Generic[V]):
+    """The columns of one table, in the order of the fields of its value.
+
+    `derived` are fields that other tables hold: the SQL that reads them, giving text joined by commas.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        value: type[V],
+        *,
+        times: Sequence[str] = (),
+        flags: Sequence[str] = (),
+        json: Mapping[str, Any] | None = None,
+        derived: Mapping[str, str] | None = None,
+    ) -> None:
+        derived = derived or {}
+        fields = value.__struct_fields__
+        self.table = table
+        self.stored = [field for field in fields if field not in derived]
+        self.columns = ", ".join(self.stored)
+        self.selected = ", ".join(derived.get(field, f"{table}.{field}") for field in fields)
+        self.marks = ", ".join("?" for _ in self.stored)
+        self.assignments = ", ".join(f"{field} = ?" for field in self.stored if field != "id")
+        self._value = value
+        self._encoders = _by_column(self.stored, times, flags, json or {}, {}, decode=False)
+        self._decoders = _by_column(fields, times, flags, json or {}, derived, decode=True)
+        self._key = self.stored.index("id")
+
+    def value(self, row: Row) -> V:
+        cells = list(row)
+        for index, decode in self._decoders:
+            cell = cells[index]
+            if cell is not None:
+                cells[index] = decode(cell)
+        return self._value(*cells)
+
+    def row(self, value: V) -> list[Cell]:
+        """The cells for an INSERT of all columns."""
+        cells: list[Any] = [getattr(value, field) for field in self.stored]
+        for index, encode in self._encoders:
+            cell = cells[index]
+            if cell is not None:
+                cells[index] = encode(cell)
+        return cells
+
+    def row_for_update(self, value: V) -> list[Cell]:
+        """The cells for an UPDATE of all columns: everything, then the id."""
+        cells = self.row(value)
+        cells.append(cells.pop(self._key))
+        return cells
+
+
+def _by_column(
+    fields: Sequence[str],
+    times: Sequence[str],
+    flags: Sequence[str],
+    json: Mapping[str, Any],
+    derived: Mapping[str, str],
+    *,
+    decode: bool,
+) -> list[tuple[int, Callable[[Any], Any]]]:
+    found: list[tuple[int, Callable[[Any], Any]]] = []
+    for index, field in enumerate(fields):
+        if field in times:
+            found.append((index, moment if decode else microseconds))
+        elif field in flags:
+            found.append((index, bool if decode else int))
+        elif field in json:
+            found.append((index, msgspec.json.Decoder(json[field]).decode if decode else _json_text))
+        elif field in derived:
+            found.append((index, _split))
+    return found
+
+
+def _json_text(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _split(joined: str) -> tuple[str, ...]:
+    return tuple(joined.split(",")) if joined else ()

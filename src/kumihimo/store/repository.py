@@ -1,0 +1,78 @@
+"""What every repository can do: read by id, lock, and write a change together with its event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
+
+from kumihimo.domain.event import Change
+from kumihimo.store.connection import Connection
+from kumihimo.store.events import Events
+from kumihimo.store.mapping import TableMapping
+
+V = TypeVar("V", bound=msgspec.Struct)
+
+
+class Repository(Generic[V]):
+    """One table of values that have an id. Subclasses say the mapping and add their own questions."""
+
+    mapping: ClassVar[TableMapping[Any]]
+
+    def __init__(self, connection: Connection, events: Events) -> None:
+        self._connection = connection
+        self._events = events
+
+    def get(self, identifier: str) -> V | None:
+        return self.one("id = ?", identifier)
+
+    def lock(self, identifier: str) -> V | None:
+        """As `get`, and nobody else changes it until we commit.
+
+        The row is locked before it is read: PostgreSQL gives a row that it waited for in its new version, but what a
+        subquery adds to it in the old one. NO KEY: who only points at the row (a subtask that is being added) need not wait.
+        """
+        if self._connection.dialect.row_locks:
+            self._connection.execute(
+                f"SELECT 1 FROM {self.mapping.table} WHERE id = ? FOR NO KEY UPDATE", (identifier,)
+            )
+        return self.get(identifier)
+
+    def one(self, where: str, *values: Any) -> V | None:
+        rows = self._connection.execute(
+            f"SELECT {self.mapping.selected} FROM {self.mapping.table} WHERE {where} LIMIT 1", values
+        )
+        return self.mapping.value(rows[0]) if rows else None
+
+    def many(self, rest: str = "", values: Sequence[Any] = ()) -> list[V]:
+        """`rest` is everything after the table's name."""
+        rows = self._connection.execute(f"SELECT {self.mapping.selected} FROM {self.mapping.table} {rest}", values)
+        value = self.mapping.value
+        return [value(row) for row in rows]
+
+    def count(self, where: str, *values: Any) -> int:
+        return self._connection.execute(f"SELECT count(*) FROM {self.mapping.table} WHERE {where}", values)[0][0]
+
+    def starting_with(self, prefix: str, limit: int = 4) -> list[V]:
+        """By a prefix of the id, as a range of the primary key."""
+        return self.many("WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", (prefix, prefix + "\x7f", limit))
+
+    def add(self, change: Change[V]) -> bool:
+        """A new row with its event. False, and nothing written, where a unique index holds the place."""
+        added = self._connection.execute(
+            f"INSERT INTO {self.mapping.table} ({self.mapping.columns}) VALUES ({self.mapping.marks}) "
+            "ON CONFLICT DO NOTHING RETURNING 1",
+            self.mapping.row(change.value),
+        )
+        if added:
+            self._events.append(change)
+        return bool(added)
+
+    def save(self, change: Change[V]) -> None:
+        """The new value of a row that was locked, with its event."""
+        self._connection.execute(
+            f"UPDATE {self.mapping.table} SET {self.mapping.assignments} WHERE id = ?",
+            self.mapping.row_for_update(change.value),
+        )
+        self._events.append(change)

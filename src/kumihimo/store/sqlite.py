@@ -1,0 +1,216 @@
+"""SQLite through apsw: the default store, one file, many processes.
+
+The library is apsw's own: several processes that write and checkpoint one file can lose commits with SQLite before
+3.51.3. A command begins IMMEDIATE, so it never has to turn a read lock into a write lock, which is where "database is
+locked" comes from. Waiting is jittered: SQLite's own handler backs off to 100 ms and starves.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from kumihimo.domain.errors import (
+    LibraryTooOld,
+    StoreDamaged,
+    StoreNotOurs,
+    StoreNotWritable,
+    StoreUnreachable,
+)
+from kumihimo.store.mapping import Row
+
+NEEDED = (3, 51, 3)
+APPLICATION_ID = 0x4B554D49  # "KUMI", so that no other program's file is taken for ours
+_HEADER = b"SQLite format 3\0"
+_PATIENCE_SECONDS = 30.0
+
+
+class SqliteDialect:
+    name = "sqlite"
+    words = {"id": "TEXT", "serial": "INTEGER PRIMARY KEY"}  # noqa: RUF012 - a protocol's attribute
+    row_locks = False
+    skip_locked = ""
+
+
+class SqliteConnection:
+    dialect = SqliteDialect()
+
+    def __init__(self, path: Path) -> None:
+        require_library(apsw.sqlite_lib_version(), str(path))
+        self.path = path
+        self._bell = path.with_name(path.name + ".bell")
+        # apsw's own types name `Buffer` of Python 3.12; to a checker on 3.11 they are unknown.
+        self._database: Any = _open(path)
+        self._bell_file: int | None = None
+
+    @property
+    def place(self) -> str:
+        return str(self.path)
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self._database.execute(sql, values).fetchall()
+
+    def begin_write(self) -> None:
+        self._database.execute("BEGIN IMMEDIATE")
+
+    def begin_read(self) -> None:
+        self._database.execute("BEGIN")
+
+    def commit(self) -> None:
+        self._database.execute("COMMIT")
+
+    def rollback(self) -> None:
+        if self._database.in_transaction:
+            self._database.execute("ROLLBACK")
+
+    def retry(self, error: Exception) -> bool:  # noqa: ARG002 - the write lock is held from the start: nothing to lose
+        return False
+
+    def translate(self, error: Exception) -> Exception:
+        match error:
+            case apsw.NotADBError():
+                return StoreNotOurs(self.place)
+            case apsw.CorruptError():
+                return StoreDamaged(self.place, reason=str(error))
+            case (
+                apsw.ReadOnlyError()
+                | apsw.FullError()
+                | apsw.CantOpenError()
+                | apsw.IOError()
+                | apsw.PermissionsError()
+            ):
+                return StoreNotWritable(self.place, reason=str(error))
+            case apsw.BusyError() | apsw.LockedError():
+                return StoreUnreachable(self.place, reason=str(error))
+            case _:
+                return error
+
+    def announce(self) -> None:
+        """Nothing to do: only one process writes at a time, so the order of events is the order of commits."""
+
+    def horizon(self) -> int:
+        return self.execute("SELECT coalesce(max(seq), 0) FROM events")[0][0]
+
+    def notify(self) -> None:
+        """Nothing to do: the bell is rung after the commit."""
+
+    def ring(self) -> None:
+        """One byte into a file beside the database. Never watched: `-wal`, which goes away with its last user."""
+        if self._bell_file is None:
+            self._bell_file = os.open(self._bell, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.pwrite(self._bell_file, b"!", 0)
+
+    @property
+    def bell(self) -> Path:
+        return self._bell
+
+    def schema_version(self) -> int:
+        return self.execute("PRAGMA user_version")[0][0]
+
+    def set_schema_version(self, version: int) -> None:
+        self._database.execute(f"PRAGMA user_version = {version:d}")
+
+    def check(self) -> list[str]:
+        found = [str(row[0]) for row in self.execute("PRAGMA integrity_check")]
+        broken = [
+            f"{row[0]} row {row[1]} points to nothing in {row[2]}" for row in self.execute("PRAGMA foreign_key_check")
+        ]
+        return [text for text in found if text != "ok"] + broken
+
+    def columns(self, table: str) -> list[str]:
+        return [row[1] for row in self.execute(f"PRAGMA table_info({table})")]
+
+    def continue_numbers(self) -> None:
+        """Nothing to do: the next number is always behind the greatest."""
+
+    def another(self) -> SqliteConnection:
+        """A second connection to the same file, which sees what this one commits."""
+        return SqliteConnection(self.path)
+
+    def close(self) -> None:
+        self._database.close()
+        if self._bell_file is not None:
+            os.close(self._bell_file)
+            self._bell_file = None
+
+
+def require_library(found: str, place: str) -> None:
+    """Refuse a SQLite that can lose commits."""
+    if tuple(int(part) for part in found.split(".")[:3]) < NEEDED:
+        raise LibraryTooOld(place, found=found, needed=".".join(map(str, NEEDED)))
+
+
+def _open(path: Path) -> Any:
+    _make_file(path)
+    try:
+        database: Any = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    except (apsw.CantOpenError, apsw.PermissionsError) as error:
+        raise StoreNotWritable(str(path), reason=str(error)) from None
+    try:
+        database.set_busy_handler(_wait_a_moment)
+        _recognise(database, path)
+        _enter_wal(database)
+        database.execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF")
+    except apsw.NotADBError:
+        database.close()
+        raise StoreNotOurs(str(path)) from None
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError) as error:
+        database.close()
+        raise StoreNotWritable(str(path), reason=str(error)) from None
+    return database
+
+
+def _make_file(path: Path) -> None:
+    """The file and its folder, for the owner alone: hashes of passkeys are in it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        with path.open("rb") as file:
+            header = file.read(len(_HEADER))
+    except OSError as error:
+        raise StoreNotWritable(str(path), reason=error.strerror or str(error)) from None
+    if header and header != _HEADER:
+        raise StoreNotOurs(str(path))
+
+
+def _recognise(database: Any, path: Path) -> None:
+    """Ours, or empty and then marked as ours; anything else is left alone."""
+    if database.pragma("application_id") == APPLICATION_ID:
+        return
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        if database.pragma("application_id") != APPLICATION_ID:
+            if database.execute("SELECT count(*) FROM sqlite_schema").fetchall()[0][0]:
+                raise StoreNotOurs(str(path))
+            database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    except BaseException:
+        database.execute("ROLLBACK")
+        raise
+    database.execute("COMMIT")
+
+
+def _enter_wal(database: Any) -> None:
+    """The first of several starters changes the mode; SQLite does not ask the busy handler for that, so we wait here."""
+    attempts = 0
+    while database.pragma("journal_mode") != "wal":
+        try:
+            database.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if not _wait_a_moment(attempts):
+                raise
+        attempts += 1
+
+
+def _wait_a_moment(attempts: int) -> bool:
+    """Sleep up to 0.2 ms, then longer, never over 5 ms; give up after about half a minute."""
+    longest = min(0.0002 * 1.5 ** min(attempts, 10), 0.005)
+    if attempts * 0.0025 > _PATIENCE_SECONDS:
+        return False
+    time.sleep(random.random() * longest)  # noqa: S311 - jitter, not a secret
+    return True

@@ -1,0 +1,153 @@
+"""The store: one connection, its repositories, and the two ways of using them.
+
+A command is a function of a transaction that is done whole or not at all, and done again when it lost a race. A
+command inside a command joins it. A store belongs to one thread at a time; another thread opens its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from kumihimo.domain.errors import ConfigError
+from kumihimo.domain.event import Event
+from kumihimo.store.agents import Agents
+from kumihimo.store.connection import Connection
+from kumihimo.store.contexts import Contexts
+from kumihimo.store.events import Events
+from kumihimo.store.executions import Executions
+from kumihimo.store.groups import Groups
+from kumihimo.store.handoffs import Handoffs
+from kumihimo.store.memories import Memories
+from kumihimo.store.projects import Projects
+from kumihimo.store.schema import VERSION, migrate
+from kumihimo.store.sessions import Sessions
+from kumihimo.store.tasks import Tasks
+
+R = TypeVar("R")
+_TRIES = 8
+
+
+class Transaction:
+    """The board inside one transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.events = Events(connection)
+        self.projects = Projects(connection, self.events)
+        self.agents = Agents(connection, self.events)
+        self.tasks = Tasks(connection, self.events)
+        self.contexts = Contexts(connection, self.events)
+        self.handoffs = Handoffs(connection, self.events)
+        self.memories = Memories(connection, self.events)
+        self.sessions = Sessions(connection, self.events)
+        self.groups = Groups(connection, self.events)
+        self.executions = Executions(connection, self.events)
+
+
+class Store:
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        # Who is said to have done what is written: set by whoever knows the caller.
+        self.actor = "system"
+        self._transaction = Transaction(connection)
+        self._open: str | None = None
+
+    def write(self, command: Callable[[Transaction], R]) -> R:
+        """Run a command in a transaction of its own, or in the one that is under way."""
+        if self._open == "write":
+            return command(self._transaction)
+        if self._open == "read":
+            raise RuntimeError("a command inside a read: a snapshot can't be written to")
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return self._write_once(command)
+            except Exception as error:
+                if tries < _TRIES and self.connection.retry(error):
+                    continue
+                translated = self.connection.translate(error)
+                if translated is error:
+                    raise
+                raise translated from error
+
+    def read(self, query: Callable[[Transaction], R]) -> R:
+        """Run a query on one snapshot of the board, or in the transaction that is under way."""
+        if self._open:
+            return query(self._transaction)
+        try:
+            return self._read_once(query)
+        except Exception as error:
+            translated = self.connection.translate(error)
+            if translated is error:
+                raise
+            raise translated from error
+
+    def events_after(self, cursor: str | None, limit: int = 500) -> list[Event]:
+        """The feed: settled events behind the cursor, each once, no effect before its cause."""
+        return self._transaction.events.after(cursor, limit)
+
+    def newest_cursor(self) -> str:
+        """Behind everything settled. Taken before a snapshot is read, nothing between the two is missed."""
+        return self._transaction.events.newest()
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _write_once(self, command: Callable[[Transaction], R]) -> R:
+        events = self._transaction.events
+        connection = self.connection
+        connection.begin_write()
+        self._open, events.actor, events.appended = "write", self.actor, 0
+        try:
+            answer = command(self._transaction)
+            if events.appended:
+                connection.notify()
+            connection.commit()
+        except BaseException:
+            connection.rollback()
+            raise
+        finally:
+            self._open = None
+        if events.appended:
+            connection.ring()
+        return answer
+
+    def _read_once(self, query: Callable[[Transaction], R]) -> R:
+        connection = self.connection
+        connection.begin_read()
+        self._open = "read"
+        try:
+            return query(self._transaction)
+        finally:
+            self._open = None
+            connection.rollback()
+
+
+def open_store(database: str | Path) -> Store:
+    """Open, and bring up to date, the board at a path or a `postgresql://` URL."""
+    connection = connect(database)
+    try:
+        # An up-to-date file is left in peace: no write lock on the way in.
+        if connection.dialect.row_locks or connection.schema_version() != VERSION:
+            migrate(connection)
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, Exception):
+            raise connection.translate(error) from error
+        raise
+    return Store(connection)
+
+
+def connect(database: str | Path) -> Connection:
+    """The connection alone, whatever the state of what it leads to."""
+    if isinstance(database, str) and database.startswith(("postgresql://", "postgres://")):
+        try:
+            from kumihimo.store.postgres import PostgresConnection
+        except ImportError:
+            raise ConfigError("--db", "no_driver") from None
+        return PostgresConnection(database)
+    from kumihimo.store.sqlite import SqliteConnection
+
+    return SqliteConnection(Path(database))

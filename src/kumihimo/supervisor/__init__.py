@@ -1,0 +1,1 @@
+"""Claim, launch, follow, finish: the runs of one host. Nothing lives here yet."""

@@ -1,0 +1,17 @@
+"""Where `kumi` starts. The version is answered without loading anything else."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    if arguments in (["--version"], ["-V"]):
+        from kumihimo import __version__
+
+        print(f"kumi {__version__}")
+        return
+    from kumihimo.surfaces.cli.program import run
+
+    sys.exit(run(arguments))

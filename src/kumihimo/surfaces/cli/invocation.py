@@ -1,0 +1,79 @@
+"""One verb carried out: arguments in, operation, answer out as JSON or drawn."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import msgspec
+
+from kumihimo.app import open_board
+from kumihimo.operations.operation import Call, Caller, Operation
+from kumihimo.services.projects import Place
+from kumihimo.settings import Language, Settings
+from kumihimo.surfaces.cli import drawing
+from kumihimo.surfaces.cli.exit_codes import DATABASE, DONE, FAILED
+from kumihimo.surfaces.cli.parameters import convert
+from kumihimo.surfaces.cli.phrases import said
+from kumihimo.surfaces.cli.program import settings_of
+from kumihimo.surfaces.cli.verbs import Verb
+from kumihimo.toolsets.camel import Answer, ConditionAnswer, FindingsAnswer, PreviewAnswer, present
+
+
+def perform(verb: Verb, operation: Operation[Any, Any], given: dict[str, Any], flags: dict[str, Any]) -> int:
+    settings = settings_of(flags)
+    arguments = convert(operation.arguments, given)
+    call = call_of(settings)
+    try:
+        answer = present(operation.answer, operation(call, arguments))
+    finally:
+        call.close()
+    if flags.get("json"):
+        sys.stdout.write(msgspec.json.encode(answer).decode() + "\n")
+    else:
+        _draw(verb, answer, settings.language)
+    return _verdict(answer)
+
+
+def call_of(settings: Settings) -> Call:
+    """The owner of this machine, standing where the command was typed."""
+    caller = Caller("owner", Place(settings.project, str(settings.folder.resolve())))
+    return Call(settings, caller, lambda: open_board(settings))
+
+
+def _verdict(answer: Answer) -> int:
+    """Most verbs that answer have succeeded; those that look after the board may have found something."""
+    if isinstance(answer, ConditionAnswer) and not answer.ok:
+        return DATABASE
+    if isinstance(answer, FindingsAnswer) and any(finding.status == "error" for finding in answer.checks):
+        return FAILED
+    return DONE
+
+
+def _draw(verb: Verb, answer: Answer, language: Language) -> None:
+    plain: dict[str, Any] = msgspec.to_builtins(answer)
+    if verb.columns:
+        (rows,) = (value for value in plain.values() if isinstance(value, list))
+        if rows:
+            drawing.table(rows, verb.columns, language)
+        else:
+            drawing.nothing(language)
+        if "nextCursor" in plain:
+            print(said("more", language).format_map(plain), file=sys.stderr)
+    elif isinstance(answer, PreviewAnswer):
+        print("\n".join(drawing.safe(line) for line in answer.content.splitlines()))
+    elif isinstance(answer, ConditionAnswer) and not answer.ok:
+        print(said("db_broken", language).format_map({key: drawing.cell(value) for key, value in plain.items()}))
+    elif verb.said:
+        print(_sentence(verb.said, plain, language))
+    else:
+        drawing.record(plain, language)
+
+
+def _sentence(key: str, plain: dict[str, Any], language: Language) -> str:
+    words = {name: drawing.cell(value) for name, value in plain.items()}
+    if plain.get("agents") == []:
+        words["agents"] = said("nobody", language)
+    if "toAgent" in plain and plain["toAgent"] is None:
+        words["toAgent"] = said("anybody", language)
+    return said(key, language).format_map(words)

@@ -1,0 +1,150 @@
+"""What the command line says besides errors, in every language: confirmations, headings, hints."""
+
+from __future__ import annotations
+
+from kumihimo.settings import Language
+
+SAID: dict[str, dict[Language, str]] = {
+    "project_ready": {
+        "en": "Project '{name}' is ready in {workingDirectory}, with {agents}.\n"
+        "Next: `kumi task add 'What is to be done' --assignee coder`.",
+        "ja": "プロジェクト「{name}」を {workingDirectory} に用意しました。エージェント: {agents}。\n"
+        "次は `kumi task add '最初のタスク' --assignee coder` です。",
+    },
+    "project_added": {
+        "en": "Project '{name}' added. Let agents in: `kumi project assign {name} AGENT`.",
+        "ja": "プロジェクト「{name}」を追加しました。エージェントの割り当て: `kumi project assign {name} AGENT`。",
+    },
+    "project_saved": {
+        "en": "Project '{name}' is {status}, with {agents}.",
+        "ja": "プロジェクト「{name}」は {status} です。エージェント: {agents}。",
+    },
+    "agent_added": {
+        "en": "Agent '{name}' added ({agentId}).\nIts passkey, shown only now: {passkey}",
+        "ja": "エージェント「{name}」を追加しました({agentId})。\nパスキー(表示は今回だけ): {passkey}",
+    },
+    "agent_rekeyed": {
+        "en": "Agent '{name}' has a new passkey, shown only now: {passkey}",
+        "ja": "エージェント「{name}」の新しいパスキー(表示は今回だけ): {passkey}",
+    },
+    "agent_saved": {"en": "Agent '{name}' is {status}.", "ja": "エージェント「{name}」は {status} です。"},
+    "task_added": {"en": "Task #{id} added: {title}", "ja": "タスク #{id} を追加しました: {title}"},
+    "task_saved": {"en": "Task #{id} is {status}: {title}", "ja": "タスク #{id} は {status} です: {title}"},
+    "context_saved": {"en": "Context of task #{id} saved.", "ja": "タスク #{id} のコンテキストを保存しました。"},
+    "context_added": {"en": "Noted ({type}).", "ja": "記録しました({type})。"},
+    "handoff_created": {
+        "en": "Handoff {id} of task #{task} waits for {toAgent}.",
+        "ja": "タスク #{task} のハンドオフ {id} を作成しました。受領待ち: {toAgent}",
+    },
+    "handoff_accepted": {"en": "Handoff {id} is accepted.", "ja": "ハンドオフ {id} を受領しました。"},
+    "memory_saved": {"en": "Memory '{id}' is {status}: {title}", "ja": "決定事項「{id}」は {status} です: {title}"},
+    "session_started": {
+        "en": "Session {id} on task #{task} is running as {agent}. End it: `kumi session end {id} --exit-code 0`.",
+        "ja": "タスク #{task} のセッション {id} を {agent} で開始しました。終了: `kumi session end {id} --exit-code 0`。",
+    },
+    "session_ended": {
+        "en": "Session {id} is {status}; task #{task} is {taskStatus}.",
+        "ja": "セッション {id} は {status}、タスク #{task} は {taskStatus} です。",
+    },
+    "db_migrated": {
+        "en": "{database} is at schema {version}.",
+        "ja": "{database} のスキーマは {version} です。",
+    },
+    "db_checked": {"en": "{database} is whole.", "ja": "{database} に問題はありません。"},
+    "db_broken": {"en": "{database} is damaged: {problems}", "ja": "{database} に問題があります: {problems}"},
+    "db_copied": {"en": "{rows} rows copied to {target}.", "ja": "{rows} 行を {target} に写しました。"},
+    "nothing": {"en": "Nothing here yet.", "ja": "まだ何もありません。"},
+    "more": {"en": "There is more: --cursor {nextCursor}", "ja": "続きがあります: --cursor {nextCursor}"},
+    "anybody": {"en": "anybody", "ja": "誰でも"},
+    "nobody": {"en": "nobody", "ja": "なし"},
+    "error": {"en": "error", "ja": "エラー"},
+    "usage": {"en": "Try `{command} --help`.", "ja": "`{command} --help` で使い方を表示します。"},
+    "no_such_verb": {
+        "en": "There is no verb '{name}'.{near}",
+        "ja": "「{name}」という動詞はありません。{near}",
+    },
+    "near": {"en": " Did you mean '{near}'?", "ja": "もしかして「{near}」ですか。"},
+    "no_such_option": {
+        "en": "There is no option '{name}'.{near}",
+        "ja": "「{name}」というオプションはありません。{near}",
+    },
+    "missing": {"en": "{name} is missing.", "ja": "{name} がありません。"},
+    "interrupted": {"en": "Interrupted.", "ja": "中断しました。"},
+    "broken": {
+        "en": "Something is wrong in Kumihimo itself: {reason}. Run again with -v for the details, and please report them.",
+        "ja": "Kumihimo 自体の問題です: {reason}。-v を付けて再実行し、詳細を報告してください。",
+    },
+}
+
+# Headings of tables and records in Japanese; in English the key itself, taken apart, is the heading.
+HEADINGS_JA: dict[str, str] = {
+    "id": "ID",
+    "name": "名前",
+    "status": "状態",
+    "reason": "理由",
+    "type": "種類",
+    "title": "タイトル",
+    "description": "説明",
+    "priority": "優先度",
+    "assignee": "担当者",
+    "assigneeType": "担当者の種類",
+    "dependsOn": "依存",
+    "parent": "親タスク",
+    "subtasks": "サブタスク",
+    "workingDirectory": "フォルダー",
+    "worktrees": "worktree",
+    "agents": "エージェント",
+    "agent": "エージェント",
+    "client": "クライアント",
+    "model": "モデル",
+    "role": "役割",
+    "systemPrompt": "システムプロンプト",
+    "capabilities": "専門",
+    "dod": "完了条件",
+    "write": "書き込み可",
+    "exclude": "除外",
+    "createdAt": "作成",
+    "updatedAt": "更新",
+    "acceptedAt": "受領",
+    "startedAt": "開始",
+    "endedAt": "終了",
+    "exitCode": "終了コード",
+    "signal": "シグナル",
+    "dodResult": "DoD 結果",
+    "artifacts": "成果物",
+    "error": "エラー",
+    "summary": "要約",
+    "content": "内容",
+    "category": "カテゴリ",
+    "context": "コンテキスト",
+    "recommendations": "推奨事項",
+    "nextSteps": "次のステップ",
+    "warnings": "注意点",
+    "progress": "進捗",
+    "findings": "発見事項",
+    "blockers": "障害",
+    "notes": "メモ",
+    "history": "履歴",
+    "fromAgent": "引き継ぎ元",
+    "toAgent": "引き継ぎ先",
+    "task": "タスク",
+    "tasks": "タスク",
+    "projects": "プロジェクト",
+    "detail": "詳細",
+    "version": "バージョン",
+    "database": "データベース",
+    "liveSessions": "有効なセッション",
+    "liveRuns": "実行中",
+    "taskStatus": "タスクの状態",
+}
+
+
+def said(key: str, language: Language) -> str:
+    return SAID[key][language]
+
+
+def heading(key: str, language: Language) -> str:
+    if language == "ja" and key in HEADINGS_JA:
+        return HEADINGS_JA[key]
+    words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in key)
+    return words.strip().capitalize() if language == "en" else words.strip()

@@ -1,0 +1,200 @@
+"""The program: verbs found as they are typed, flags before or after the verb, answers drawn, errors to exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kumihimo.domain.errors import KumihimoError
+from kumihimo.domain.messages import render
+from kumihimo.settings import Flags, Language, Settings, language_of, load
+from kumihimo.surfaces.cli import verbs
+from kumihimo.surfaces.cli.exit_codes import BAD_ARGUMENT, DONE, FAILED, exit_code
+from kumihimo.surfaces.cli.phrases import said
+from kumihimo.surfaces.cli.verbs import Verb, Way
+
+PROGRAM = "kumi"
+_GLOBAL_FLAGS = ("db", "project", "lang", "verbose", "json")
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line. Whatever happens ends in an exit code and, where it is an error, a sentence on stderr."""
+    said_flags: dict[str, Any] = {}
+    language = language_of(os.environ)
+    try:
+        with Root(said_flags).make_context(PROGRAM, arguments, obj=said_flags) as context:
+            language = language_of(os.environ, said_flags.get("lang"))
+            answer = context.command.invoke(context)
+        return answer if isinstance(answer, int) else DONE
+    except KumihimoError as error:
+        complain(render(error, language_of(os.environ, said_flags.get("lang"))), language)
+        return exit_code(error)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.UsageError as error:
+        complain(_usage(error, language_of(os.environ, said_flags.get("lang"))), language)
+        return BAD_ARGUMENT
+    except BrokenPipeError:
+        # Who reads us has seen enough; Python must not complain about it once more at its own end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except (KeyboardInterrupt, click.Abort):
+        complain(said("interrupted", language), language)
+        return 130
+    except Exception as error:  # noqa: BLE001 - the outermost loop of this surface
+        if said_flags.get("verbose"):
+            traceback.print_exc()
+        complain(said("broken", language).format(reason=f"{type(error).__name__}: {error}"[:300]), language)
+        return FAILED
+
+
+def complain(text: str, language: Language) -> None:
+    from kumihimo.surfaces.cli.drawing import safe
+
+    print(
+        f"{said('error', language)}: {safe(text) if len(text) < 4_000 else safe(text[:4_000]) + ' …'}", file=sys.stderr
+    )
+
+
+class VerbGroup(click.Group):
+    """Finds its verbs in the table and makes a command of one when it is asked for."""
+
+    def __init__(self, path: str, flags: dict[str, Any], **attributes: Any) -> None:
+        super().__init__(path.rpartition(" ")[2] or PROGRAM, **attributes)
+        self.path = path
+        self.flags = flags
+        self.params.extend(global_options())
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the base class's signature
+        found = [verb.words for verb in (*verbs.VERBS, *verbs.WAYS)]
+        start = f"{self.path} " if self.path else ""
+        return list(
+            dict.fromkeys(words.removeprefix(start).partition(" ")[0] for words in found if words.startswith(start))
+        )
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        words = f"{self.path} {verbs.ALIASES.get(cmd_name, cmd_name) if self.path else cmd_name}".strip()
+        if words in verbs.GROUPS:
+            return VerbGroup(words, self.flags, help=verbs.GROUPS[words])
+        for verb in verbs.VERBS:
+            if verb.words == words:
+                return command_of(verb)
+        for way in verbs.WAYS:
+            if way.words == words:
+                return import_module(f"kumihimo.surfaces.cli.{way.module}").command(way)
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            raise NoSuchVerb(name, self.list_commands(ctx), ctx)
+        return super().resolve_command(ctx, args)
+
+
+class Root(VerbGroup):
+    def __init__(self, flags: dict[str, Any]) -> None:
+        super().__init__(
+            "",
+            flags,
+            help="Kumihimo: the control plane for AI coding agents.\n\nBegin with `kumi init` in a repository, or look around "
+            "with `kumi demo`.",
+            no_args_is_help=True,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+        self.params.append(
+            click.Option(["--version", "-V"], is_flag=True, is_eager=True, expose_value=False, callback=_version)
+        )
+
+
+class NoSuchVerb(click.UsageError):
+    def __init__(self, name: str, names: list[str], ctx: click.Context) -> None:
+        super().__init__(name, ctx)
+        self.name = name
+        self.names = names
+
+
+def global_options() -> list[click.Parameter]:
+    """The flags that every verb takes, before or after it; the one nearest to the end wins."""
+
+    def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+        if value is not None and value is not False and parameter.name:
+            context.find_root().obj[parameter.name] = value
+
+    shared: dict[str, Any] = {"expose_value": False, "callback": keep, "is_eager": True}
+    return [
+        click.Option(["--db"], metavar="PATH|URL", help="The board: a SQLite file or a postgresql:// URL.", **shared),
+        click.Option(
+            ["--project"], metavar="P", help="The project, by name or id; else the one of this folder.", **shared
+        ),
+        click.Option(["--json"], is_flag=True, help="Print one JSON document and nothing else.", **shared),
+        click.Option(["--lang"], type=click.Choice(["en", "ja"]), help="The language to speak.", **shared),
+        click.Option(["--verbose", "-v"], is_flag=True, help="Say more, on stderr.", **shared),
+    ]
+
+
+def settings_of(flags: dict[str, Any]) -> Settings:
+    asked = Flags(flags.get("db"), flags.get("project"), flags.get("lang"), bool(flags.get("verbose")))
+    return load(asked, os.environ, Path.cwd())
+
+
+def command_of(verb: Verb) -> click.Command:
+    """The verb as a command: its operation is loaded now, and no other."""
+    from kumihimo.operations.catalogue import named
+    from kumihimo.surfaces.cli.parameters import parameters
+
+    operation = named(verb.operation)
+    examples = "\n".join(f"  {example}" for example in verb.examples)
+
+    def invoke(**given: Any) -> int:
+        from kumihimo.surfaces.cli.invocation import perform
+
+        return perform(verb, operation, given, click.get_current_context().find_root().obj)
+
+    return click.Command(
+        verb.words.rpartition(" ")[2],
+        callback=invoke,
+        params=[*parameters(verb, operation.arguments), *global_options()],
+        help=operation.description,
+        epilog=f"\b\nExamples:\n{examples}" if examples else None,
+        short_help=operation.description.partition("\n")[0],
+    )
+
+
+def _version(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001
+    if value:
+        from kumihimo import __version__
+
+        print(f"{PROGRAM} {__version__}")
+        context.exit()
+
+
+def _usage(error: click.UsageError, language: Language) -> str:
+    """A mistake in the command line, with what was probably meant and where to read on."""
+    command = error.ctx.command_path if error.ctx else PROGRAM
+    hint = said("usage", language).format(command=command)
+    if isinstance(error, NoSuchVerb):
+        return f"{said('no_such_verb', language).format(name=error.name[:60], near=_near(error.name, error.names, language))} {hint}"
+    if isinstance(error, click.NoSuchOption):
+        near = said("near", language).format(near=error.possibilities[0]) if error.possibilities else ""
+        return f"{said('no_such_option', language).format(name=error.option_name[:60], near=near)} {hint}"
+    if isinstance(error, click.MissingParameter) and error.param:
+        return f"{said('missing', language).format(name=error.param.get_error_hint(error.ctx) if error.ctx else '')} {hint}"
+    return f"{error.format_message()[:500]} {hint}"
+
+
+def _near(name: str, names: list[str], language: Language) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return said("near", language).format(near=close[0]) if close else ""
+
+
+__all__ = ["Way", "complain", "global_options", "run", "settings_of"]

@@ -1,0 +1,122 @@
+"""The verbs of `kumi`: which operation each one is, and how its arguments are spelled on a command line.
+
+Arguments come from the operation; here stands only what a command line has besides: which of them need no flag, which
+flags have another name, how the answer is drawn, and examples.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Verb(Struct, frozen=True):
+    """`words` as typed; `bare` are the arguments without a flag, in order; `flags` are those with another name."""
+
+    words: str
+    operation: str
+    bare: tuple[str, ...] = ()
+    flags: dict[str, str] = {}
+    hidden: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    said: str = ""
+    examples: tuple[str, ...] = ()
+
+
+class Way(Struct, frozen=True):
+    """A verb that is a way of running, not an operation: a function in a module of this room."""
+
+    words: str
+    module: str
+    help: str
+
+
+GROUPS: dict[str, str] = {
+    "project": "Projects: folders in which agents work.",
+    "agent": "Agents: who can be given work, and how they are run.",
+    "task": "Tasks: the plan of a project.",
+    "context": "Contexts: what was learnt about a task.",
+    "handoff": "Handoffs: from one agent to the next.",
+    "memory": "The memory bank: decisions that agents are to know.",
+    "session": "Sessions: runs on tasks that somebody else carries out.",
+    "db": "The database under the board.",
+}
+
+_AGENT_FLAGS = {"capabilities": "capability"}
+_PROJECT_COLUMNS = ("name", "status", "workingDirectory", "agents", "id")
+
+VERBS: tuple[Verb, ...] = (
+    Verb("init", "project.init", ("directory",), said="project_ready", examples=("kumi init", "kumi init ~/src/shop")),
+    Verb("status", "board.status", examples=("kumi status", "kumi status --json")),
+    Verb("doctor", "board.doctor", columns=("name", "status", "detail"), examples=("kumi doctor", "kumi doctor --fix")),
+    Verb("project add", "project.add", ("name",), {"directory": "dir"}, said="project_added",
+         examples=("kumi project add shop --dir ~/src/shop",)),
+    Verb("project ls", "project.list", columns=_PROJECT_COLUMNS, examples=("kumi project ls --json",)),
+    Verb("project show", "project.show", ("project",), examples=("kumi project show shop",)),
+    Verb("project assign", "project.assign", ("project", "agent"), said="project_saved",
+         examples=("kumi project assign shop coder",)),
+    Verb("project unassign", "project.unassign", ("project", "agent"), said="project_saved"),
+    Verb("project pause", "project.pause", ("project",), said="project_saved"),
+    Verb("project resume", "project.resume", ("project",), said="project_saved"),
+    Verb("project archive", "project.archive", ("project",), said="project_saved"),
+    Verb("agent add", "agent.add", ("name",), _AGENT_FLAGS, said="agent_added",
+         examples=("kumi agent add dev --client codex --role 'Writes the API' --dod 'make test'",)),
+    Verb("agent ls", "agent.list", columns=("name", "status", "type", "client", "model", "role", "agentId")),
+    Verb("agent show", "agent.show", ("agent",), examples=("kumi agent show coder",)),
+    Verb("agent update", "agent.update", ("agent",), _AGENT_FLAGS, said="agent_saved",
+         examples=("kumi agent update dev --model gpt-5.5 --status inactive",)),
+    Verb("agent rekey", "agent.rekey", ("agent",), said="agent_rekeyed"),
+    Verb("agent archive", "agent.archive", ("agent",), said="agent_saved"),
+    Verb("task add", "task.create", ("title",), said="task_added",
+         examples=("kumi task add 'Log in with a passkey' --assignee coder --priority high",
+                   "kumi task add 'Test it' --depends-on 1,2 --parent 1",
+                   "cat spec.md | kumi task add 'Build the page' --description -")),
+    Verb("task ls", "task.list", columns=("id", "status", "priority", "type", "title", "assignee", "dependsOn"),
+         examples=("kumi task ls --status open", "kumi task ls --assignee coder --json")),
+    Verb("task show", "task.show", ("task",), examples=("kumi task show 3",)),
+    Verb("task update", "task.update", ("task",), said="task_saved",
+         examples=("kumi task update 3 --status in_progress", "kumi task update 3 --depends-on 1,2 --priority critical")),
+    Verb("task assign", "task.assign", ("task", "agent"), said="task_saved", examples=("kumi task assign 3 coder",)),
+    Verb("context show", "context.show", ("task",), examples=("kumi context show 3 --history",)),
+    Verb("context save", "context.save", ("task",), said="context_saved",
+         examples=("kumi context save 3 --progress 'Half of it' --next-steps 'Write the tests'",)),
+    Verb("context add", "context.add", ("task", "content"), said="context_added",
+         examples=("kumi context add 3 'The API is rate limited' --type decision",)),
+    Verb("handoff create", "handoff.create", ("task",),
+         {"from_agent": "from", "to_agent": "to", "next_steps": "next-step", "warnings": "warning"}, said="handoff_created",
+         examples=("kumi handoff create 3 --from coder --to reviewer --summary 'Ready for review'",)),
+    Verb("handoff accept", "handoff.accept", ("handoff",), said="handoff_accepted",
+         examples=("kumi handoff accept hnd_4k --agent reviewer",)),
+    Verb("handoff ls", "handoff.list", columns=("id", "task", "fromAgent", "toAgent", "summary", "createdAt")),
+    Verb("memory add", "memory.add", ("memory",), said="memory_saved",
+         examples=("kumi memory add linter --category tooling --title 'Ruff and nothing else'",)),
+    Verb("memory ls", "memory.list", columns=("id", "status", "category", "title", "summary")),
+    Verb("memory show", "memory.show", ("memory",)),
+    Verb("memory preview", "memory.preview", examples=("kumi memory preview",)),
+    Verb("memory update", "memory.update", ("memory",), said="memory_saved",
+         examples=("kumi memory update linter --status active",)),
+    Verb("memory archive", "memory.archive", ("memory",), said="memory_saved"),
+    Verb("session start", "session.start", ("task",), said="session_started",
+         examples=("kumi session start 3 --agent coder",)),
+    Verb("session end", "session.end", ("session",), {"artifacts": "artifact"}, said="session_ended",
+         examples=("kumi session end 5 --exit-code 0 --dod-result merged",)),
+    Verb("session ls", "session.list", columns=("id", "status", "task", "agent", "exitCode", "startedAt", "endedAt")),
+    Verb("db migrate", "board.migrate", said="db_migrated"),
+    Verb("db check", "board.check", said="db_checked"),
+    Verb("db backup", "board.backup", ("file",), said="db_copied", examples=("kumi db backup ~/board.backup",)),
+    Verb("db restore", "board.restore", ("file",), said="db_copied",
+         examples=("kumi --db ~/new.db db restore ~/board.backup",)),
+    Verb("db move", "board.move", ("target",), said="db_copied",
+         examples=("kumi db move postgresql://kumi@db.example/kumi",)),
+)  # fmt: skip
+
+WAYS: tuple[Way, ...] = (
+    Way("completion", "completion", "Print a completion script for bash, zsh or fish."),
+    Way("demo", "demo", "Plan a board, work on it, hand it over, and look at it; in a folder of its own."),
+)
+
+# Long text: `-` is standard input, `@FILE` the content of a file.
+LONG_TEXT = frozenset(
+    {"description", "system_prompt", "content", "summary", "context", "recommendations", "progress", "findings",
+     "blockers", "next_steps", "reason", "error"}
+)  # fmt: skip
+ALIASES = {"list": "ls"}

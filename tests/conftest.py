@@ -1,0 +1,38 @@
+"""Fixtures of every test: a database on SQLite and on PostgreSQL in turn, and a board on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kumihimo.testing.boards import BoardKit
+from kumihimo.testing.databases import PostgresServer
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """One server for each process of the test run."""
+    server = PostgresServer(tmp_path_factory.mktemp("pg") / "data")
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty database: every test that asks for it runs on both."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "kumi.db")
+        return
+    server: PostgresServer = request.getfixturevalue("postgres")
+    url = server.new_database()
+    yield url
+    server.drop(url)
+
+
+@pytest.fixture
+def kit(database: str) -> Iterator[BoardKit]:
+    made = BoardKit(database)
+    yield made
+    made.close()
