@@ -13,7 +13,7 @@ KumihimoError
 ├── Refused
 │   └── LoginRefused  TokenRefused  AgentBusy  PermissionDenied
 ├── ConfigError
-│   └── ProjectUnclear
+│   └── ProjectUnclear  NoProject
 └── StoreError
     └── StoreUnreachable  StoreNotOurs  StoreTooNew  StoreDamaged  StoreNotWritable  StoreNotEmpty  LibraryTooOld
 
@@ -200,6 +200,13 @@ class ProjectUnclear(ConfigError):
 
     def __init__(self, projects: Iterable[str]) -> None:
         KumihimoError.__init__(self, projects=listed(projects))
+
+
+class NoProject(ConfigError):
+    """A project is needed and there is none at all."""
+
+    def __init__(self) -> None:
+        KumihimoError.__init__(self)
 
 
 class StoreError(KumihimoError):

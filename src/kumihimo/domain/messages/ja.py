@@ -31,6 +31,7 @@ ERRORS: dict[str, str] = {
     "ConfigError": "{where}: {problem}",
     "ProjectUnclear": "どのプロジェクトか決められません。`--project 名前` を付けるか、そのフォルダーに移動してください。プロジェクト: {projects}。"
     "`kumi init` で今のフォルダーをプロジェクトにできます。",
+    "NoProject": "プロジェクトがまだありません。リポジトリのフォルダーで `kumi init` を実行してください。",
     "StoreUnreachable": "データベース {database} に接続できません: {reason}。起動しているか、--db が正しいか確かめてください。",
     "StoreNotOurs": "{database} は Kumihimo のデータベースではありません。そのまま残しました。--db で別のものを指定してください。",
     "StoreTooNew": "{database} は新しい Kumihimo が作りました(スキーマ {found}、こちらが知るのは {known})。Kumihimo を更新してください。",

@@ -18,7 +18,7 @@ def command(way: Way) -> click.Command:
         callback=_print_script,
         params=[click.Argument(["shell"], type=click.Choice(SHELLS)), *global_options()],
         help=way.help,
-        epilog="\b\nExamples:\n  kumi completion bash >> ~/.bashrc\n  kumi completion fish > ~/.config/fish/completions/kumi.fish",
+        epilog="\b\nExamples:\n  kumi completion bash >> ~/.bashrc\n  kumi completion zsh > ~/.zfunc/_kumi",
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from typing import Any
+from typing import Any, cast
 
 from kumihimo.settings import Language
 from kumihimo.surfaces.cli.phrases import heading, said
@@ -35,10 +35,10 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        items: list[Any] = value
+        items = cast("list[Any]", value)
         return ", ".join(cell(item) for item in items)
     if isinstance(value, dict):
-        pairs: dict[str, Any] = value
+        pairs = cast("dict[str, Any]", value)
         return ", ".join(f"{key} {cell(item)}" for key, item in pairs.items())
     if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", value):
         return value[:16].replace("T", " ")
@@ -64,10 +64,10 @@ def record(answer: dict[str, Any], language: Language) -> None:
         if isinstance(value, str) and "\n" in value:
             print(f"{names[key]}:")
             print("\n".join(f"  {safe(line)}" for line in value.splitlines()))
-        elif isinstance(value, list) and value and isinstance(value[0], dict):
+        elif isinstance(value, list) and isinstance(value[0], dict):
             print(f"{names[key]}:")
-            for item in value:  # pyright: ignore[reportUnknownVariableType]
-                print(f"  - {cell({k: v for k, v in item.items() if k in ('type', 'content', 'createdAt')})}")  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            for entry in cast("list[dict[str, Any]]", value):
+                print("  - " + "  ".join(cell(entry[part]) for part in ("createdAt", "type", "content")))
         else:
             print(f"{pad(names[key] + ':', width + 1)} {cell(value)}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -13,16 +13,19 @@ from kumihimo.services.projects import Place
 from kumihimo.settings import Language, Settings
 from kumihimo.surfaces.cli import drawing
 from kumihimo.surfaces.cli.exit_codes import DATABASE, DONE, FAILED
-from kumihimo.surfaces.cli.parameters import convert
+from kumihimo.surfaces.cli.parameters import values_of
 from kumihimo.surfaces.cli.phrases import said
 from kumihimo.surfaces.cli.program import settings_of
 from kumihimo.surfaces.cli.verbs import Verb
-from kumihimo.toolsets.camel import Answer, ConditionAnswer, FindingsAnswer, PreviewAnswer, present
+from kumihimo.toolsets.camel.answer import Answer
+from kumihimo.toolsets.camel.memories import PreviewAnswer
+from kumihimo.toolsets.camel.presenting import present
+from kumihimo.toolsets.camel.upkeep import ConditionAnswer, FindingsAnswer
 
 
 def perform(verb: Verb, operation: Operation[Any, Any], given: dict[str, Any], flags: dict[str, Any]) -> int:
     settings = settings_of(flags)
-    arguments = convert(operation.arguments, given)
+    arguments = operation.read(values_of(given), strict=False)
     call = call_of(settings)
     try:
         answer = present(operation.answer, operation(call, arguments))
@@ -53,7 +56,7 @@ def _verdict(answer: Answer) -> int:
 def _draw(verb: Verb, answer: Answer, language: Language) -> None:
     plain: dict[str, Any] = msgspec.to_builtins(answer)
     if verb.columns:
-        (rows,) = (value for value in plain.values() if isinstance(value, list))
+        rows = next(cast("list[dict[str, Any]]", value) for value in plain.values() if isinstance(value, list))
         if rows:
             drawing.table(rows, verb.columns, language)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import click
 import msgspec
@@ -26,24 +26,20 @@ def parameters(verb: Verb, arguments: type[msgspec.Struct]) -> list[click.Parame
     return [*bare, *flags]
 
 
-def convert(arguments: type[msgspec.Struct], given: dict[str, Any]) -> Any:
-    """The struct from what was typed. What does not fit is InvalidValue with the name of the field."""
+def values_of(given: dict[str, Any]) -> dict[str, Any]:
+    """What was typed, without what was left out; long text read from where it comes."""
     values: dict[str, Any] = {}
     for name, value in given.items():
         if value is None or value == ():
             continue
-        if name in LONG_TEXT and isinstance(value, str):
-            value = _long_text(value)
-        if name in LONG_TEXT and isinstance(value, tuple):
-            value = [_long_text(each) for each in value]
-        values[name] = list(value) if isinstance(value, tuple) else value
+        if isinstance(value, tuple):
+            several = cast("tuple[Any, ...]", value)
+            values[name] = [_long_text(each) if name in LONG_TEXT else each for each in several]
+        else:
+            values[name] = _long_text(value) if name in LONG_TEXT and isinstance(value, str) else value
     if isinstance(values.get("depends_on"), str):
         values["depends_on"] = [part.strip() for part in values["depends_on"].split(",") if part.strip()]
-    try:
-        return msgspec.convert(values, arguments, strict=False)
-    except msgspec.ValidationError as error:
-        reason, _, path = str(error).partition(" - at ")
-        raise InvalidValue(path.strip("`$.") or "?", "malformed", reason=reason) from None
+    return values
 
 
 def _argument(name: str, required: bool) -> click.Argument:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,9 @@ from kumihimo.settings import Flags, Language, Settings, language_of, load
 from kumihimo.surfaces.cli import verbs
 from kumihimo.surfaces.cli.exit_codes import BAD_ARGUMENT, DONE, FAILED, exit_code
 from kumihimo.surfaces.cli.phrases import said
-from kumihimo.surfaces.cli.verbs import Verb, Way
+from kumihimo.surfaces.cli.verbs import Verb
 
 PROGRAM = "kumi"
-_GLOBAL_FLAGS = ("db", "project", "lang", "verbose", "json")
 
 
 def run(arguments: list[str]) -> int:
@@ -49,6 +47,8 @@ def run(arguments: list[str]) -> int:
         return 130
     except Exception as error:  # noqa: BLE001 - the outermost loop of this surface
         if said_flags.get("verbose"):
+            import traceback
+
             traceback.print_exc()
         complain(said("broken", language).format(reason=f"{type(error).__name__}: {error}"[:300]), language)
         return FAILED
@@ -122,21 +122,33 @@ class NoSuchVerb(click.UsageError):
 
 
 def global_options() -> list[click.Parameter]:
-    """The flags that every verb takes, before or after it; the one nearest to the end wins."""
+    """The flags that every verb takes, before or after it; the one nearest to the end wins.
+
+    Their names inside are their own: a verb may have an argument called `project`.
+    """
 
     def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
         if value is not None and value is not False and parameter.name:
-            context.find_root().obj[parameter.name] = value
+            context.find_root().obj[parameter.name.removeprefix("global_")] = value
 
     shared: dict[str, Any] = {"expose_value": False, "callback": keep, "is_eager": True}
     return [
-        click.Option(["--db"], metavar="PATH|URL", help="The board: a SQLite file or a postgresql:// URL.", **shared),
         click.Option(
-            ["--project"], metavar="P", help="The project, by name or id; else the one of this folder.", **shared
+            ["--db", "global_db"], metavar="PATH|URL", help="The board: a SQLite file or a postgresql:// URL.", **shared
         ),
-        click.Option(["--json"], is_flag=True, help="Print one JSON document and nothing else.", **shared),
-        click.Option(["--lang"], type=click.Choice(["en", "ja"]), help="The language to speak.", **shared),
-        click.Option(["--verbose", "-v"], is_flag=True, help="Say more, on stderr.", **shared),
+        click.Option(
+            ["--project", "global_project"],
+            metavar="P",
+            help="The project, by name or id; else the one of this folder.",
+            **shared,
+        ),
+        click.Option(
+            ["--json", "global_json"], is_flag=True, help="Print one JSON document and nothing else.", **shared
+        ),
+        click.Option(
+            ["--lang", "global_lang"], type=click.Choice(["en", "ja"]), help="The language to speak.", **shared
+        ),
+        click.Option(["--verbose", "-v", "global_verbose"], is_flag=True, help="Say more, on stderr.", **shared),
     ]
 
 
@@ -181,7 +193,8 @@ def _usage(error: click.UsageError, language: Language) -> str:
     command = error.ctx.command_path if error.ctx else PROGRAM
     hint = said("usage", language).format(command=command)
     if isinstance(error, NoSuchVerb):
-        return f"{said('no_such_verb', language).format(name=error.name[:60], near=_near(error.name, error.names, language))} {hint}"
+        near = _near(error.name, error.names, language)
+        return f"{said('no_such_verb', language).format(name=error.name[:60], near=near)} {hint}"
     if isinstance(error, click.NoSuchOption):
         near = said("near", language).format(near=error.possibilities[0]) if error.possibilities else ""
         return f"{said('no_such_option', language).format(name=error.option_name[:60], near=near)} {hint}"
@@ -195,6 +208,3 @@ def _near(name: str, names: list[str], language: Language) -> str:
 
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return said("near", language).format(near=close[0]) if close else ""
-
-
-__all__ = ["Way", "complain", "global_options", "run", "settings_of"]

@@ -1,0 +1,74 @@
+"""Which shape each answer has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from kumihimo.domain.agent import Agent
+from kumihimo.domain.context import ContextEntry
+from kumihimo.domain.execution import Execution
+from kumihimo.domain.group import Group
+from kumihimo.domain.memory import Memory
+from kumihimo.domain.session import Session
+from kumihimo.operations.projects import ProjectView
+from kumihimo.services.agents import KeyedAgent
+from kumihimo.services.contexts import TaskContext
+from kumihimo.services.handoffs import HandoffView
+from kumihimo.services.memories import Preview
+from kumihimo.services.projects import Initialised
+from kumihimo.services.sessions import Login
+from kumihimo.services.tasks import TaskView
+from kumihimo.services.upkeep import Condition, Copied, Finding, Migration, Overview
+from kumihimo.services.worksessions import WorkSession
+from kumihimo.store.paging import Page
+from kumihimo.toolsets.camel import agents, contexts, executions, handoffs, memories, projects, sessions, tasks, upkeep
+from kumihimo.toolsets.camel.answer import Answer
+
+# The shape of each answer, by the type that an operation declares. A test holds this against the catalogue.
+ONE: dict[Any, Callable[[Any], Answer]] = {
+    ProjectView: projects.project,
+    Initialised: projects.initialised,
+    Agent: agents.agent,
+    KeyedAgent: agents.keyed_agent,
+    TaskView: tasks.task,
+    ContextEntry: contexts.context_entry,
+    TaskContext: contexts.context,
+    HandoffView: handoffs.handoff,
+    Memory: memories.memory,
+    Preview: memories.preview,
+    WorkSession: sessions.work_session,
+    Login: sessions.login,
+    Session: sessions.session,
+    Execution: executions.execution,
+    Group: executions.group,
+    Overview: upkeep.overview,
+    Condition: upkeep.condition,
+    Migration: upkeep.migration,
+    Copied: upkeep.copied,
+}
+MANY: dict[Any, tuple[type[Answer], str, Callable[[Any], Answer]]] = {
+    list[ProjectView]: (projects.ProjectsAnswer, "projects", projects.project),
+    list[HandoffView]: (handoffs.HandoffsAnswer, "handoffs", handoffs.handoff),
+    list[Group]: (executions.GroupsAnswer, "groups", executions.group),
+    list[Finding]: (upkeep.FindingsAnswer, "checks", upkeep.finding),
+    Page[Agent]: (agents.AgentsAnswer, "agents", agents.agent),
+    Page[TaskView]: (tasks.TasksAnswer, "tasks", tasks.task),
+    Page[Memory]: (memories.MemoriesAnswer, "memories", memories.memory),
+    Page[WorkSession]: (sessions.SessionsAnswer, "sessions", sessions.work_session),
+    Page[Execution]: (executions.ExecutionsAnswer, "executions", executions.execution),
+}
+
+
+def present(declared: Any, value: Any) -> Answer:
+    """The value of an operation in the shape of this dialect."""
+    if declared in ONE:
+        return ONE[declared](value)
+    shape, key, each = MANY[declared]
+    if not isinstance(value, Page):
+        return shape(**{key: [each(item) for item in value]})
+    page = cast("Page[Any]", value)
+    fields: dict[str, Any] = {key: [each(item) for item in page.items]}
+    if page.next_cursor:
+        fields["next_cursor"] = page.next_cursor
+    return shape(**fields)

@@ -1,0 +1,78 @@
+"""Upkeep of the board."""
+
+from __future__ import annotations
+
+from kumihimo.services.upkeep import Condition, Copied, Finding, Migration, Overview
+from kumihimo.toolsets.camel.answer import Answer
+
+
+class FindingAnswer(Answer, frozen=True):
+    name: str
+    status: str
+    detail: str
+
+
+class FindingsAnswer(Answer, frozen=True):
+    checks: list[FindingAnswer]
+
+
+class MigrationAnswer(Answer, frozen=True):
+    database: str
+    version: int
+    applied: list[int]
+
+
+class ConditionAnswer(Answer, frozen=True):
+    database: str
+    ok: bool
+    problems: list[str]
+
+
+class CopiedAnswer(Answer, frozen=True):
+    source: str
+    target: str
+    rows: int
+
+
+class OverviewAnswer(Answer, frozen=True):
+    version: str
+    database: str
+    projects: int
+    agents: int
+    tasks: dict[str, int]
+    live_sessions: int
+    live_runs: int
+    pid: int | None
+    url: str | None
+    token_file: str
+
+
+def finding(it: Finding) -> FindingAnswer:
+    return FindingAnswer(name=it.name, status=it.verdict, detail=it.detail)
+
+
+def migration(it: Migration) -> MigrationAnswer:
+    return MigrationAnswer(database=it.database, version=it.version, applied=it.applied)
+
+
+def condition(it: Condition) -> ConditionAnswer:
+    return ConditionAnswer(database=it.database, ok=not it.problems, problems=it.problems)
+
+
+def copied(it: Copied) -> CopiedAnswer:
+    return CopiedAnswer(source=it.source, target=it.target, rows=it.rows)
+
+
+def overview(it: Overview) -> OverviewAnswer:
+    return OverviewAnswer(
+        version=it.version,
+        database=it.database,
+        projects=it.projects,
+        agents=it.agents,
+        tasks=it.tasks,
+        live_sessions=it.live_sessions,
+        live_runs=it.live_runs,
+        pid=it.pid,
+        url=it.url,
+        token_file=it.token_file,
+    )
