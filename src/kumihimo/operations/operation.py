@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from kumihimo.domain import text
 from kumihimo.domain.errors import InvalidValue, KumihimoError
 from kumihimo.services.board import Board
 from kumihimo.services.projects import Place
@@ -91,6 +92,8 @@ class Operation(Generic[A, R]):
 
         Not strict: numbers and flags may come as text, as on a command line.
         """
+        for name, value in values.items():
+            _require_storable(name, value)
         unknown = [name for name in values if name not in self.arguments.__struct_fields__]
         if unknown:
             raise InvalidValue(unknown[0][:60], "unknown_field")
@@ -104,6 +107,15 @@ class Operation(Generic[A, R]):
 
     def __call__(self, call: Call, arguments: A) -> R:
         return self.handler(call, arguments)
+
+
+def _require_storable(field: str, value: Any) -> None:
+    """No text goes further that a database could not even compare with: half a character, NUL, or a book."""
+    if isinstance(value, str):
+        text.long(field[:60], value)
+    elif isinstance(value, list | dict):
+        for inner in value.values() if isinstance(value, dict) else value:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            _require_storable(field, inner)
 
 
 def operation(

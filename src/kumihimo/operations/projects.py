@@ -55,9 +55,13 @@ def _view(call: Call, project: Project) -> ProjectView:
 
 def _folder(call: Call, given: str) -> Path:
     """The folder without links in it, so that it is found again from wherever one comes."""
-    folder = (call.settings.folder / Path(given).expanduser()).resolve()
-    if "\0" in given or not folder.is_dir():
-        raise InvalidValue("dir", "not_a_folder", value=str(folder)[:200])
+    try:
+        folder = (call.settings.folder / Path(given).expanduser()).resolve(strict=True)
+    except (OSError, RuntimeError):
+        # Not there, not to be entered, too long, a ring of links, or the home of nobody.
+        raise InvalidValue("dir", "not_a_folder", value=given[:200]) from None
+    if not folder.is_dir():
+        raise InvalidValue("dir", "not_a_folder", value=given[:200])
     return folder
 
 

@@ -141,9 +141,8 @@ class Agents(Service):
 
 def _client(name: str) -> str:
     if name not in CLIENTS:
-        close = nearest(name, CLIENTS)
-        choices = f"{close}?" if close else ", ".join(CLIENTS)
-        raise InvalidValue("client", "no_such_client", value=name[:60], choices=choices)
+        near = nearest(name[:60], CLIENTS)
+        raise InvalidValue("client", "no_such_client", value=name[:60], choices=", ".join(CLIENTS), near=near)
     return name
 
 

@@ -19,11 +19,11 @@ def render(error: KumihimoError, language: Language) -> str:
     table = errors(language)
     template = next(table[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in table)
     facts: dict[str, object] = dict(error.facts)
+    if "near" in facts:
+        facts["near"] = problems(language)["near"].format_map(facts) if facts["near"] else ""
     problem = facts.get("problem")
     if isinstance(problem, str):
         facts["problem"] = problems(language)[problem].format_map(facts)
-    if "near" in facts:
-        facts["near"] = problems(language)["near"].format_map(facts) if facts["near"] else ""
     if "noun" in facts:
         facts["noun"] = nouns(language).get(str(facts["noun"]), facts["noun"])
     return " ".join(template.format_map(facts).split(" ")).strip()

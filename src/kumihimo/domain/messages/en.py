@@ -61,9 +61,8 @@ PROBLEMS: dict[str, str] = {
     "other_type": "is '{value}', but agent '{agent}' is '{actual}'.",
     "not_a_folder": "is '{value}', which is not a folder.",
     "folder_taken": "is '{value}', which belongs to project '{project}' already.",
-    "human_has_no_session": "names '{value}', who is a person: only AI agents log in.",
     "nothing_to_save": "needs at least one of: {choices}.",
-    "no_such_client": "is '{value}'; known clients: {choices}.",
+    "no_such_client": "is '{value}'; known clients: {choices}.{near}",
     "no_assignee": "has no assignee. Give it one: `kumi task assign {task} AGENT`.",
     "assignee_not_in_project": "is assigned to '{agent}', who is not in the project. "
     "Add them: `kumi project assign {project} {agent}`.",
@@ -72,7 +71,6 @@ PROBLEMS: dict[str, str] = {
     "subtasks_open": "has open subtasks: {tasks}. They must be done or cancelled first.",
     "checks_open": "has checks that have not passed: {checks}. A person may overrule them with --force.",
     "bad_start": "can't begin as '{state}'. A new task is backlog, todo or in_progress.",
-    "project_not_active": "is in project '{project}', which is {state}. `kumi project resume {project}` takes it up again.",
     "toml": "can't be read: {reason}. Mend the file, or remove it.",
     "unknown_key": "'{key}' is not a setting.{near}",
     "bad_setting": "{reason}. Mend the file.",

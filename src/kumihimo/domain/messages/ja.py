@@ -61,9 +61,8 @@ PROBLEMS: dict[str, str] = {
     "other_type": "が「{value}」ですが、エージェント「{agent}」は「{actual}」です。",
     "not_a_folder": "の「{value}」はフォルダーではありません。",
     "folder_taken": "の「{value}」は既にプロジェクト「{project}」のものです。",
-    "human_has_no_session": "の「{value}」は人間です。ログインできるのは AI エージェントだけです。",
     "nothing_to_save": "には次のうち少なくとも一つが必要です: {choices}。",
-    "no_such_client": "が「{value}」です。使えるクライアント: {choices}。",
+    "no_such_client": "が「{value}」です。使えるクライアント: {choices}。{near}",
     "no_assignee": "には担当者がいません。割り当ててください: `kumi task assign {task} AGENT`。",
     "assignee_not_in_project": "の担当者「{agent}」はプロジェクトに割り当てられていません。"
     "追加してください: `kumi project assign {project} {agent}`。",
@@ -72,7 +71,6 @@ PROBLEMS: dict[str, str] = {
     "subtasks_open": "には終わっていないサブタスクがあります: {tasks}。先に完了か中止にしてください。",
     "checks_open": "には通っていないチェックがあります: {checks}。人の判断で進めるには --force を付けてください。",
     "bad_start": "を「{state}」で始めることはできません。新しいタスクは backlog、todo、in_progress のどれかです。",
-    "project_not_active": "のプロジェクト「{project}」は {state} です。`kumi project resume {project}` で再開できます。",
     "toml": "読み取れません: {reason}。ファイルを直すか削除してください。",
     "unknown_key": "「{key}」という設定はありません。{near}",
     "bad_setting": "{reason}。ファイルを直してください。",

@@ -23,35 +23,40 @@ PROGRAM = "kumi"
 
 def run(arguments: list[str]) -> int:
     """Run one command line. Whatever happens ends in an exit code and, where it is an error, a sentence on stderr."""
-    said_flags: dict[str, Any] = {}
-    language = language_of(os.environ)
+    flags: dict[str, Any] = {}
     try:
-        with Root(said_flags).make_context(PROGRAM, arguments, obj=said_flags) as context:
-            language = language_of(os.environ, said_flags.get("lang"))
+        with Root(flags).make_context(PROGRAM, arguments, obj=flags) as context:
             answer = context.command.invoke(context)
+        # Here, where a reader that has gone away is still no error.
+        sys.stdout.flush()
         return answer if isinstance(answer, int) else DONE
     except KumihimoError as error:
-        complain(render(error, language_of(os.environ, said_flags.get("lang"))), language)
+        complain(render(error, spoken(flags)), spoken(flags))
         return exit_code(error)
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.UsageError as error:
-        complain(_usage(error, language_of(os.environ, said_flags.get("lang"))), language)
+        complain(_usage(error, spoken(flags)), spoken(flags))
         return BAD_ARGUMENT
     except BrokenPipeError:
         # Who reads us has seen enough; Python must not complain about it once more at its own end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except (KeyboardInterrupt, click.Abort):
-        complain(said("interrupted", language), language)
+        complain(said("interrupted", spoken(flags)), spoken(flags))
         return 130
     except Exception as error:  # noqa: BLE001 - the outermost loop of this surface
-        if said_flags.get("verbose"):
+        if flags.get("verbose"):
             import traceback
 
             traceback.print_exc()
-        complain(said("broken", language).format(reason=f"{type(error).__name__}: {error}"[:300]), language)
+        complain(said("broken", spoken(flags)).format(reason=f"{type(error).__name__}: {error}"[:300]), spoken(flags))
         return FAILED
+
+
+def spoken(flags: dict[str, Any]) -> Language:
+    """The language as far as it is known: that of the settings once they could be read."""
+    return flags.get("language") or language_of(os.environ, flags.get("lang"))
 
 
 def complain(text: str, language: Language) -> None:
@@ -154,7 +159,9 @@ def global_options() -> list[click.Parameter]:
 
 def settings_of(flags: dict[str, Any]) -> Settings:
     asked = Flags(flags.get("db"), flags.get("project"), flags.get("lang"), bool(flags.get("verbose")))
-    return load(asked, os.environ, Path.cwd())
+    settings = load(asked, os.environ, Path.cwd())
+    flags["language"] = settings.language
+    return settings
 
 
 def command_of(verb: Verb) -> click.Command:
