@@ -1,0 +1,106 @@
+"""A call over HTTP that takes its time: answered when it is done, cancelled when its client is gone."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Final, cast
+
+from kumihimo.wire.errors import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION
+from kumihimo.wire.http_respond import Receive, Send, respond_json
+from kumihimo.wire.jsonrpc import Failure
+from kumihimo.wire.sse import Stream
+
+_STATUS: Final = {
+    METHOD_NOT_FOUND: 404,
+    HEADER_MISMATCH: 400,
+    MISSING_CAPABILITY: 400,
+    UNSUPPORTED_VERSION: 400,
+}
+
+
+def stateless_status(answered: bytes) -> int:
+    """HTTP status of an answer of the stateless revisions: 200 where the request itself was in order."""
+    return _STATUS.get(answered.code, 200) if isinstance(answered, Failure) else 200
+
+
+class Call:
+    """One call under way, in the task of its HTTP request. Notices when the client is gone."""
+
+    def __init__(self, stream: Stream, receive: Receive, *, keep_alive_seconds: float, resume_seconds: float) -> None:
+        self._stream = stream
+        self._connection = stream.connection
+        self._receive = receive
+        self._keep_alive_seconds = keep_alive_seconds
+        self._resume_seconds = resume_seconds
+        self._loop = asyncio.get_running_loop()
+        self._task = cast("asyncio.Task[Any]", asyncio.current_task())
+        self._watcher: asyncio.Task[None] | None = None
+        self._timer: asyncio.Handle | None = None
+        self._cancelled = False
+        self._over = asyncio.Event()
+
+    def cancel(self) -> None:
+        """The client does not want the answer any more, or the server goes away."""
+        if not self._cancelled and not self._over.is_set():
+            self._cancelled = True
+            self._task.cancel()
+
+    async def over(self) -> None:
+        await self._over.wait()
+
+    async def answer(self, coroutine: Coroutine[Any, Any, bytes], send: Send) -> None:
+        """Wait for the answer and give it: as JSON, or as the last event where the stream has been opened."""
+        # A call that is done before the loop turns needs no watcher.
+        self._timer = self._loop.call_soon(self._start_watching)
+        answered: bytes | None = None
+        try:
+            answered = await coroutine
+        except asyncio.CancelledError:
+            if not self._cancelled:
+                raise
+        finally:
+            if self._cancelled:
+                self._task.uncancel()
+            self._timer.cancel()
+            if self._watcher is not None:
+                self._watcher.cancel()
+            self._over.set()
+        await self._conclude(answered, send)
+
+    async def _conclude(self, answered: bytes | None, send: Send) -> None:
+        stream = self._stream
+        if answered is None:
+            # A cancelled request gets no answer; the connection ends as a stream without one.
+            await stream.start()
+        elif not stream.started:
+            status = 200 if stream.resumable else stateless_status(answered)
+            await respond_json(send, status, answered)
+            return
+        else:
+            await stream.deliver(answered)
+        await stream.finish()
+
+    def _start_watching(self) -> None:
+        self._watcher = self._loop.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(self._keep_alive_seconds):
+                    message = await self._receive()
+            except TimeoutError:
+                await self._stream.keep_alive()
+                continue
+            if message["type"] == "http.disconnect":
+                break
+        self._stream.detach(self._connection)
+        if self._stream.resumable and self._stream.started:
+            self._timer = self._loop.call_later(self._resume_seconds, self._look)
+        else:
+            self.cancel()
+
+    def _look(self) -> None:
+        """Whether somebody has come for the stream; whoever did may be gone the next time."""
+        if self._stream.connection is None:
+            self.cancel()
+        else:
+            self._timer = self._loop.call_later(self._resume_seconds, self._look)
