@@ -22,7 +22,7 @@ from kumihimo.operations.catalogue import every
 from kumihimo.operations.operation import Operation
 from kumihimo.surfaces.cli.program import PROGRAM, Root
 from kumihimo.surfaces.cli.verbs import GROUPS, VERBS, WAYS
-from kumihimo.toolsets.camel.presenting import MANY, ONE
+from kumihimo.toolsets.camel.presenting import MANY, ONE, answer_type
 
 ROOT = Path(__file__).resolve().parent.parent
 NOUNS = (project, agent, task, session, execution, group, handoff, memory)
@@ -48,12 +48,8 @@ def schema(shape: Any) -> Any:
 
 
 def answer_schema(declared: Any) -> Any:
-    """The shape of the answer in the camelCase dialect, read from the function that makes it."""
-    if declared in MANY:
-        return schema(MANY[declared][0])
-    maker = ONE[declared]
-    name = maker.__annotations__["return"]
-    return schema(getattr(sys.modules[maker.__module__], name))
+    """The shape of the answer in the camelCase dialect; others are in the snapshots of their tools."""
+    return schema(answer_type(declared)) if declared in MANY or declared in ONE else None
 
 
 def operations_page() -> str:

@@ -19,7 +19,9 @@ SOURCE = Path(kumihimo.__file__).parent
 KINDS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, KumihimoError)]
 ABSTRACT = {"NotFound", "WrongState", "Refused", "StoreError"}
 # Texts that programs compare: the same in every language.
-NEVER_TRANSLATED = {"LoginRefused", "TokenRefused", "AgentBusy", "PermissionDenied", "ConfigError"}
+NEVER_TRANSLATED = {
+    "LoginRefused", "TokenRefused", "TaskRefused", "ExecutionRefused", "AgentBusy", "PermissionDenied", "ConfigError",
+}  # fmt: skip
 
 
 def placeholders(template: str) -> set[str]:

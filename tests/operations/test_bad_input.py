@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from kumihimo.domain.errors import InvalidValue, KumihimoError
@@ -81,6 +82,32 @@ GOOD: dict[str, dict[str, Any]] = {
     "group.create": {"description": "d", "mode": "sequential"},
     "group.show": {"group": "grp-1-0000"},
     "group.delete": {"group": "grp-1-0000"},
+    "task.get": {"task": 1},
+    "task.depend": {"task": 2, "depends_on": 1},
+    "task.list_of_project": {"project_id": "shop", "status": "todo", "assignee_id": "coder", "limit": 3, "cursor": None},
+    "task.create_in_project": {"project_id": "shop", "title": "t", "description": "d", "priority": "low", "type": "bug",
+                               "assignee_id": "coder", "depends_on": [1], "parent_task_id": 1},
+    "handoff.pending": {"agent": "coder"},
+    "instance.should_start": {"agent_id": "$coder", "project_id": "$shop"},
+    "instance.report": {"agent_id": "$coder", "project_id": "$shop", "instance_id": "i", "state": "alive",
+                        "working_directory": "/x", "exit_code": 1, "signal": "SIGTERM"},
+    "instance.wait": {"timeout_ms": 5},
+    "mine.colleagues": {"project_id": None},
+    "mine.colleague": {"agent_id": "coder"},
+    "mine.tasks": {"status": "todo"},
+    "mine.report": {"result": "blocked", "summary": "s", "next_steps": "n"},
+    "mine.move_task": {"task_id": "1", "status": "blocked", "reason": "r"},
+    "mine.save_context": {"task_id": "1", "progress": "p", "findings": "f", "blockers": "b", "next_steps": "n"},
+    "mine.context": {"task_id": "1", "include_history": True},
+    "mine.add_context": {"task_id": "1", "content": "c", "type": "note"},
+    "mine.hand_over": {"task_id": "1", "summary": "s", "to_agent_id": "reviewer", "context": "c", "recommendations": "r",
+                       "next_steps": ["n"], "warnings": ["w"]},
+    "mine.take_up": {"handoff_id": "hnd_"},
+    "mine.end_session": {"summary": "s"},
+    "mine.start_record": {"task_id": "1"},
+    "mine.complete_record": {"execution_id": "exec_x", "exit_code": 0, "duration_seconds": 1.5, "log_file_path": "/x"},
+    "mine.report_run": {"status": "success", "summary": "s", "run": "exec_x", "edited_files": ["a"], "created_files": ["b"],
+                        "error_message": "e", "response": "r"},
 }  # fmt: skip
 APART = {"project.init", "login.authenticate", "board.doctor", "board.backup", "board.restore", "board.move"}
 
@@ -96,7 +123,8 @@ def call(kit: BoardKit, database: str, tmp_path: Path) -> Call:
     board.handoffs.create(here, 1, from_agent="coder", to_agent="reviewer", summary="s")
     board.memories.add(here, "linter", category="rule", title="T")
     settings = load(Flags(db=database), {"KUMI_HOME": str(tmp_path)}, tmp_path)
-    return Call(settings, Caller("owner", here), lambda: board)
+    session = board.sessions.open(board.agents.show("coder").id, str(here.project)).session
+    return Call(settings, msgspec.structs.replace(Caller.of_session(session), actor="owner"), lambda: board)
 
 
 def attempts(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -106,6 +134,13 @@ def attempts(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{field}: {kind}", {**good, field: bad}
             if isinstance(good.get(field), list):
                 yield f"{field}: a list of {kind}", {**good, field: [bad]}
+
+
+def known(call: Call, value: Any) -> Any:
+    """Ids that are known only once the board is there."""
+    if value == "$coder":
+        return call.board.agents.show("coder").id
+    return call.place.project if value == "$shop" else value
 
 
 def test_every_operation_is_tried_here_or_in_a_test_of_its_own() -> None:
@@ -120,7 +155,7 @@ def test_bad_input_is_refused_with_a_sentence_and_changes_nothing_or_is_kept_who
     for what, values in attempts(name):
         before = store.newest_cursor()
         try:
-            operation(call, operation.read(values))
+            operation(call, operation.read({field: known(call, value) for field, value in values.items()}))
         except KumihimoError as error:
             refused += 1
             for language in ("en", "ja"):

@@ -6,12 +6,12 @@ KumihimoError
 │   ├── ExecutionNotFound  GroupNotFound  HandoffNotFound  MemoryNotFound
 │   └── AmbiguousReference
 ├── InvalidValue
-│   └── NameTaken  DependencyCycle  CursorInvalid
+│   └── NameTaken  DependencyCycle  CursorInvalid  ToolsetClash
 ├── WrongState
 │   ├── IllegalTransition  TaskNotReady  SessionAlreadyRunning  StaleFence
 │   └── HandoffAlreadyAccepted  GroupHasRunningAgents  TaskHeld
 ├── Refused
-│   └── LoginRefused  TokenRefused  AgentBusy  PermissionDenied
+│   └── LoginRefused  TokenRefused  TaskRefused  ExecutionRefused  AgentBusy  PermissionDenied
 ├── ConfigError
 │   └── ProjectUnclear  NoProject
 └── StoreError
@@ -120,6 +120,13 @@ class CursorInvalid(InvalidValue):
         KumihimoError.__init__(self, cursor=cursor[:60])
 
 
+class ToolsetClash(InvalidValue):
+    """Two toolsets that can't be one server, because a name means different things in them."""
+
+    def __init__(self, one: str, other: str, names: Iterable[str]) -> None:
+        KumihimoError.__init__(self, one=one, other=other, names=listed(names))
+
+
 class WrongState(KumihimoError):
     """The thing is there, but not in a state for this."""
 
@@ -177,6 +184,14 @@ class LoginRefused(Refused):
 
 class TokenRefused(Refused):
     """A session token that is unknown, ended or expired."""
+
+
+class TaskRefused(Refused):
+    """A task that is not there, or not of this session."""
+
+
+class ExecutionRefused(Refused):
+    """A record that is not there, not of this session, or over."""
 
 
 class AgentBusy(Refused):

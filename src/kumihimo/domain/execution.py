@@ -12,6 +12,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kumihimo.domain.errors import InvalidValue
 from kumihimo.domain.event import Change
 from kumihimo.domain.states import StateTable
 
@@ -48,6 +49,23 @@ STATES = StateTable(
 )
 
 LIVE: frozenset[ExecutionStatus] = frozenset({"queued", "starting", "running"})
+
+
+_EXIT_CODES = range(-(2**31), 2**32)
+_LONGEST_SECONDS = 10_000_000.0
+
+
+def exit_code(value: int) -> int:
+    """An exit code of any system that there is."""
+    if value not in _EXIT_CODES:
+        raise InvalidValue("exit_code", "not_a_number", value=str(value)[:40])
+    return value
+
+
+def duration_ms(seconds: float) -> int:
+    if not 0 <= seconds <= _LONGEST_SECONDS:
+        raise InvalidValue("duration_seconds", "not_a_number", value=str(seconds)[:40])
+    return round(seconds * 1000)
 
 
 class Report(Struct, frozen=True):

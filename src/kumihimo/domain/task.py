@@ -49,15 +49,23 @@ class Task(Struct, frozen=True):
     created_at: datetime
     updated_at: datetime
     assigned_at: datetime | None = None
+    claimed_by: str | None = None
     depends_on: tuple[str, ...] = ()
 
     def move(self, to: str, at: datetime, reason: str | None = None) -> Change[Task]:
         """To another status, as the table allows. The rules that need other things are the service's."""
         status = STATES.next(self.number, self.status, to)
-        return Change(replace(self, status=status, status_reason=reason, updated_at=at), "task.moved", at)
+        moved = replace(self, status=status, status_reason=reason, claimed_by=None, updated_at=at)
+        return Change(moved, "task.moved", at)
+
+    def claim(self, execution_id: str, at: datetime) -> Change[Task]:
+        """A run says that it has done it. That is kept as a claim until the facts are there."""
+        return Change(replace(self, claimed_by=execution_id, updated_at=at), "task.claimed", at)
 
     def assign(self, agent_id: str, at: datetime) -> Change[Task]:
-        changed = replace(self, assignee_id=agent_id, assignee_type=None, assigned_at=at, updated_at=at)
+        changed = replace(
+            self, assignee_id=agent_id, assignee_type=None, assigned_at=at, claimed_by=None, updated_at=at
+        )
         return Change(changed, "task.assigned", at)
 
     def edit(self, at: datetime, **fields: object) -> Change[Task]:

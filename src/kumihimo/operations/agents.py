@@ -62,7 +62,7 @@ class ListAgents(Arguments, frozen=True):
     cursor: Cursor | None = None
 
 
-@operation("agent.add", AddAgent, KeyedAgent, InvalidValue, NameTaken)
+@operation("agent.add", AddAgent, KeyedAgent, InvalidValue, NameTaken, slow=True)
 def add(call: Call, arguments: AddAgent) -> KeyedAgent:
     """A new agent. Its passkey is in the answer and nowhere else: keep it."""
     return call.board.agents.add(
@@ -109,7 +109,7 @@ def update(call: Call, arguments: UpdateAgent) -> Agent:
     )
 
 
-@operation("agent.rekey", NameAgent, KeyedAgent, AgentNotFound)
+@operation("agent.rekey", NameAgent, KeyedAgent, AgentNotFound, slow=True)
 def rekey(call: Call, arguments: NameAgent) -> KeyedAgent:
     """A new passkey for an agent; the old one is good no longer. It is in the answer and nowhere else: keep it."""
     return call.board.agents.rekey(arguments.agent)

@@ -73,4 +73,10 @@ def list_(call: Call, arguments: ListHandoffs) -> list[HandoffView]:
     return call.board.handoffs.pending(place=call.place, agent=arguments.agent)
 
 
-OPERATIONS = (create, accept, list_)
+@operation("handoff.pending", ListHandoffs, list[HandoffView], AgentNotFound, reads=True)
+def pending(call: Call, arguments: ListHandoffs) -> list[HandoffView]:
+    """Handoffs of every project that wait to be accepted, oldest first."""
+    return call.board.handoffs.pending(agent=arguments.agent)
+
+
+OPERATIONS = (create, accept, list_, pending)

@@ -22,9 +22,11 @@ class Logout(Arguments, frozen=True):
     session_token: Annotated[str, Meta(description="The token that authenticate answered.")]
 
 
-@operation("login.authenticate", Authenticate, Login, LoginRefused, AgentBusy)
+@operation("login.authenticate", Authenticate, Login, LoginRefused, AgentBusy, slow=True)
 def authenticate(call: Call, arguments: Authenticate) -> Login:
     """Log in to a project. The token in the answer stands for you from then on."""
+    if not call.caller.may_be(arguments.agent_id, arguments.project_id):
+        raise LoginRefused
     return call.board.sessions.authenticate(arguments.agent_id, arguments.passkey, arguments.project_id)
 
 

@@ -13,7 +13,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from kumihimo.domain import text
-from kumihimo.domain.errors import InvalidValue, KumihimoError
+from kumihimo.domain.errors import InvalidValue, KumihimoError, TokenRefused
+from kumihimo.domain.session import Session
 from kumihimo.services.board import Board
 from kumihimo.services.projects import Place
 from kumihimo.settings import Settings
@@ -31,10 +32,32 @@ class Nothing(Arguments, frozen=True):
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who asks, and where they stand. `actor` is what the event log says."""
+    """Who asks, and where they stand. `actor` is what the event log says.
+
+    The owner has no session. An agent that has logged in has one, which says who it is and where it may reach; a run that
+    was started with a token of its own has none to lose, and `execution_id` says which it is.
+    """
 
     actor: str
     place: Place
+    session: Session | None = None
+    execution_id: str | None = None
+    only: tuple[str, str] | None = None
+    """The one (agent, project) that this caller may log in as or speak for, where it is not the owner."""
+
+    @classmethod
+    def of_session(cls, session: Session) -> Caller:
+        return cls(session.agent_id, Place(session.project_id), session)
+
+    def may_be(self, agent_id: str, project_id: str) -> bool:
+        return self.only is None or self.only == (agent_id, project_id)
+
+    def speaking_for(self, agent: Caller) -> Caller:
+        """This caller with an agent's session. TokenRefused where the session is not one it may have."""
+        session = agent.session
+        if session is None or not self.may_be(session.agent_id, session.project_id):
+            raise TokenRefused
+        return agent
 
 
 class Call:
@@ -51,6 +74,13 @@ class Call:
         return self.caller.place
 
     @property
+    def session(self) -> Session:
+        """The session of an agent that speaks for itself. TokenRefused for anybody else."""
+        if self.caller.session is None:
+            raise TokenRefused
+        return self.caller.session
+
+    @property
     def board(self) -> Board:
         if self._board is None:
             self._board = self._open_board()
@@ -63,7 +93,11 @@ class Call:
 
 
 class Operation(Generic[A, R]):
-    """A verb. `reads`: changes nothing. `idempotent`: once or twice is the same. `destructive`: takes something away."""
+    """A verb. `reads`: changes nothing. `idempotent`: once or twice is the same. `destructive`: takes something away.
+
+    `slow`: takes longer than others should wait for. `patience`: it waits; its handler answers None while there is
+    nothing to answer, is asked again after every event, and after so many seconds its answer is `in_vain`.
+    """
 
     def __init__(
         self,
@@ -76,6 +110,9 @@ class Operation(Generic[A, R]):
         reads: bool,
         idempotent: bool,
         destructive: bool,
+        slow: bool = False,
+        patience: Callable[[A], float] | None = None,
+        in_vain: Any = None,
     ) -> None:
         self.name = name
         self.arguments = arguments
@@ -85,6 +122,9 @@ class Operation(Generic[A, R]):
         self.reads = reads
         self.idempotent = idempotent
         self.destructive = destructive
+        self.slow = slow
+        self.patience = patience
+        self.in_vain = in_vain
         self.description = cleandoc(handler.__doc__ or "")
 
     def read(self, values: dict[str, Any], *, strict: bool = True) -> A:
@@ -104,6 +144,12 @@ class Operation(Generic[A, R]):
             raise InvalidValue(
                 path.strip("`$.") or reason.partition("`")[2].partition("`")[0], "malformed", reason=reason[:200]
             ) from None
+
+    def build(self, values: dict[str, Any]) -> A:
+        """The arguments from values whose types are known to be right, as those that a tool has decoded."""
+        for name, value in values.items():
+            _require_storable(name, value)
+        return self.arguments(**values)
 
     def __call__(self, call: Call, arguments: A) -> R:
         return self.handler(call, arguments)
@@ -126,6 +172,9 @@ def operation(
     reads: bool = False,
     idempotent: bool = False,
     destructive: bool = False,
+    slow: bool = False,
+    patience: Callable[[A], float] | None = None,
+    in_vain: Any = None,
 ) -> Callable[[Callable[[Call, A], R]], Operation[A, R]]:
     """Declare the function below as the handler of an operation."""
 
@@ -139,6 +188,9 @@ def operation(
             reads=reads,
             idempotent=idempotent or reads,
             destructive=destructive,
+            slow=slow,
+            patience=patience,
+            in_vain=in_vain,
         )
 
     return declare

@@ -12,14 +12,16 @@ from kumihimo.domain.errors import (
     DependencyCycle,
     IllegalTransition,
     InvalidValue,
+    ProjectNotFound,
     TaskHeld,
     TaskNotFound,
     TaskNotReady,
 )
-from kumihimo.domain.task import Priority, TaskStatus, TaskType
+from kumihimo.domain.task import Priority, Task, TaskStatus, TaskType
 from kumihimo.operations.agents import Checks, Cursor, ExcludeGlobs, Limit, WriteGlobs
 from kumihimo.operations.operation import Arguments, Call, operation
-from kumihimo.operations.projects import AgentName
+from kumihimo.operations.projects import AgentName, ProjectName
+from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask, TaskView
 from kumihimo.store.paging import Page
 
@@ -84,6 +86,30 @@ class UpdateTask(Arguments, frozen=True):
     exclude: ExcludeGlobs | None = None
 
 
+class ListProjectTasks(Arguments, frozen=True):
+    project_id: ProjectName
+    status: Annotated[TaskStatus | None, Meta(description="Only those in this status.")] = None
+    assignee_id: Assignee | None = None
+    limit: Limit | None = None
+    cursor: Cursor | None = None
+
+
+class CreateProjectTask(Arguments, frozen=True):
+    project_id: ProjectName
+    title: Title
+    description: Description = ""
+    priority: Urgency = "medium"
+    type: Sort = "task"
+    assignee_id: Assignee | None = None
+    depends_on: DependsOn = []  # noqa: RUF012
+    parent_task_id: Parent | None = None
+
+
+class DependTask(Arguments, frozen=True):
+    task: TaskName
+    depends_on: Annotated[str | int, Meta(description="The task that must be done first.")]
+
+
 class AssignTask(Arguments, frozen=True):
     task: TaskName
     agent: AgentName
@@ -143,6 +169,12 @@ def show(call: Call, arguments: NameTask) -> TaskView:
     return call.board.tasks.show(call.place, arguments.task)
 
 
+@operation("task.get", NameTask, Task, TaskNotFound, reads=True)
+def get(call: Call, arguments: NameTask) -> Task:
+    """One task."""
+    return call.board.tasks.get(call.place, arguments.task)
+
+
 @operation(
     "task.update", UpdateTask, TaskView,
     TaskNotFound, AgentNotFound, InvalidValue, IllegalTransition, TaskNotReady, TaskHeld, DependencyCycle,
@@ -176,4 +208,39 @@ def assign(call: Call, arguments: AssignTask) -> TaskView:
     return call.board.tasks.assign(call.place, arguments.task, arguments.agent)
 
 
-OPERATIONS = (create, list_, show, update, assign)
+@operation(
+    "task.list_of_project", ListProjectTasks, Page[TaskView], ProjectNotFound, AgentNotFound, InvalidValue, reads=True
+)
+def list_of_project(call: Call, arguments: ListProjectTasks) -> Page[TaskView]:
+    """The tasks of a project, newest first, 1,000 at a time unless told otherwise."""
+    return call.board.tasks.list(
+        Place(arguments.project_id),
+        statuses=(arguments.status,) if arguments.status else None,
+        assignee=arguments.assignee_id,
+        limit=arguments.limit or 1_000,
+        cursor=arguments.cursor,
+    )
+
+
+@operation("task.create_in_project", CreateProjectTask, TaskView, ProjectNotFound, InvalidValue, AgentNotFound)
+def create_in_project(call: Call, arguments: CreateProjectTask) -> TaskView:
+    """A new task on the board of a project."""
+    new = NewTask(
+        title=arguments.title,
+        description=arguments.description,
+        priority=_priority(arguments.priority) or "medium",
+        type=arguments.type,
+        assignee=arguments.assignee_id,
+        parent=arguments.parent_task_id,
+        depends_on=arguments.depends_on,
+    )
+    return call.board.tasks.create(Place(arguments.project_id), new)
+
+
+@operation("task.depend", DependTask, TaskView, TaskNotFound, InvalidValue, DependencyCycle, idempotent=True)
+def depend(call: Call, arguments: DependTask) -> TaskView:
+    """Let a task wait for another one of its project."""
+    return call.board.tasks.depend(call.place, arguments.task, arguments.depends_on)
+
+
+OPERATIONS = (create, list_, show, get, update, assign, list_of_project, create_in_project, depend)

@@ -12,7 +12,7 @@ from kumihimo.domain.agent import CLIENTS, STATES, Agent, AgentType, Scope
 from kumihimo.domain.errors import AgentNotFound, InvalidValue, NameTaken
 from kumihimo.domain.event import Change
 from kumihimo.services.references import by_id, missing, nearest
-from kumihimo.services.service import Service, command, query
+from kumihimo.services.service import Service, command, lookup, query
 from kumihimo.store.paging import Page, bounded, decode, encode
 from kumihimo.store.store import Transaction
 
@@ -73,7 +73,7 @@ class Agents(Service):
             agent, lambda transaction: transaction.agents.save(Change(agent, "agent.rekeyed", self.clock()))
         )
 
-    @query
+    @lookup
     def show(self, transaction: Transaction, reference: str) -> Agent:
         return find(transaction, reference)
 

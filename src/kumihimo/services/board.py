@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from kumihimo.domain.identifiers import Identifiers
 from kumihimo.services.agents import Agents
+from kumihimo.services.assignments import Assignments
 from kumihimo.services.contexts import Contexts
 from kumihimo.services.executions import Executions
 from kumihimo.services.groups import Groups
 from kumihimo.services.handoffs import Handoffs
+from kumihimo.services.instances import Instances
 from kumihimo.services.memories import Memories
 from kumihimo.services.projects import Projects
 from kumihimo.services.service import Clock
 from kumihimo.services.sessions import Sessions
 from kumihimo.services.tasks import Tasks
+from kumihimo.services.tokens import Tokens
 from kumihimo.services.worksessions import WorkSessions
 from kumihimo.store.store import Store
 
@@ -31,3 +34,16 @@ class Board:
         self.groups = Groups(store, clock, identifiers)
         self.executions = Executions(store, clock, identifiers)
         self.work_sessions = WorkSessions(store, clock, identifiers, tasks=self.tasks, executions=self.executions)
+        self.tokens = Tokens(store, clock, identifiers)
+        self.instances = Instances(
+            store, clock, identifiers, tasks=self.tasks, sessions=self.sessions, tokens=self.tokens
+        )
+        self.assignments = Assignments(
+            store,
+            clock,
+            identifiers,
+            tasks=self.tasks,
+            executions=self.executions,
+            sessions=self.sessions,
+            contexts=self.contexts,
+        )

@@ -18,7 +18,7 @@ from kumihimo.domain.event import Change
 from kumihimo.domain.execution import Execution, ExecutionStatus, FailureReason, Origin, Report
 from kumihimo.domain.task import Task
 from kumihimo.services.references import by_id
-from kumihimo.services.service import Service, command, query
+from kumihimo.services.service import Service, command, lookup, query
 from kumihimo.store.paging import Page, bounded
 from kumihimo.store.store import Transaction
 
@@ -139,7 +139,7 @@ class Executions(Service):
         """What the agent says of its run."""
         return self._save(transaction, self._locked(transaction, execution_id).say(report, self.clock()))
 
-    @query
+    @lookup
     def show(self, transaction: Transaction, reference: str) -> Execution:
         return find(transaction, reference)
 
@@ -158,6 +158,11 @@ class Executions(Service):
         return transaction.executions.page(
             task_id=task_id, agent_id=agent_id, statuses=statuses, limit=bounded(limit), cursor=cursor
         )
+
+    @query
+    def of_session(self, transaction: Transaction, session_id: str) -> Execution | None:
+        """The run that an agent's session has under way."""
+        return next(iter(transaction.executions.of_session(session_id)), None)
 
     @query
     def count_live(self, transaction: Transaction) -> int:

@@ -6,7 +6,7 @@ from kumihimo.domain import text
 from kumihimo.domain.errors import GroupHasRunningAgents, GroupNotFound
 from kumihimo.domain.event import Change
 from kumihimo.domain.group import Group, GroupMode, identify
-from kumihimo.services.service import Service, command, query
+from kumihimo.services.service import Service, command, lookup, query
 from kumihimo.store.store import Transaction
 
 
@@ -50,7 +50,7 @@ class Groups(Service):
         transaction.groups.save(change)
         return change.value
 
-    @query
+    @lookup
     def show(self, transaction: Transaction, reference: str) -> Group:
         return find(transaction, reference)
 

@@ -91,9 +91,13 @@ class Handoffs(Service):
         return HandoffView(handoff, task, giver, taker)
 
     @command
-    def accept(self, transaction: Transaction, reference: str, agent: str) -> HandoffView:
-        """Only by whom it is meant for; one for anybody, by whoever is in the project."""
+    def accept(
+        self, transaction: Transaction, reference: str, agent: str, *, project_id: str | None = None
+    ) -> HandoffView:
+        """Only by whom it is meant for; one for anybody, by whoever is in the project. `project_id` allows no other."""
         found = find(transaction, reference)
+        if project_id not in (None, found.project_id):
+            raise HandoffNotFound(reference[:80])
         handoff = transaction.handoffs.lock(found.id) or found
         taker = agents.find(transaction, agent)
         project = projects.find(transaction, handoff.project_id)

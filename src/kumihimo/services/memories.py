@@ -13,7 +13,7 @@ from kumihimo.domain.memory import Memory, MemoryStatus, identify
 from kumihimo.services import projects
 from kumihimo.services.projects import Place
 from kumihimo.services.references import missing
-from kumihimo.services.service import Service, command, query
+from kumihimo.services.service import Service, command, lookup, query
 from kumihimo.store.paging import Page, bounded, decode, encode
 from kumihimo.store.store import Transaction
 
@@ -111,7 +111,7 @@ class Memories(Service):
     def archive(self, transaction: Transaction, place: Place, slug: str) -> Memory:
         return self._to_status(transaction, self._locked(transaction, place, slug), "archived")
 
-    @query
+    @lookup
     def show(self, transaction: Transaction, place: Place, slug: str) -> Memory:
         return find(transaction, place, slug)
 

@@ -13,7 +13,7 @@ from kumihimo.domain.errors import InvalidValue, NameTaken, NoProject, ProjectNo
 from kumihimo.domain.event import Change
 from kumihimo.domain.project import Project
 from kumihimo.services.references import by_id, missing
-from kumihimo.services.service import Service, command, query
+from kumihimo.services.service import Service, command, lookup, query
 from kumihimo.store.store import Transaction
 
 
@@ -81,7 +81,7 @@ class Projects(Service):
             raise InvalidValue("dir", "folder_taken", value=folder, project=taken.name)
         return self._add(transaction, name, folder, worktrees)
 
-    @query
+    @lookup
     def show(self, transaction: Transaction, reference: str) -> Project:
         return find(transaction, reference)
 

@@ -41,3 +41,13 @@ def query(method: Callable[Concatenate[S, Transaction, P], R]) -> Callable[Conca
         return self.store.read(lambda transaction: method(self, transaction, *args, **kwargs))
 
     return run
+
+
+def lookup(method: Callable[Concatenate[S, Transaction, P], R]) -> Callable[Concatenate[S, P], R]:
+    """Reads one thing by its name: without a snapshot, because one statement is one already."""
+
+    @wraps(method)
+    def run(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.store.look(lambda transaction: method(self, transaction, *args, **kwargs))
+
+    return run

@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable
+from datetime import datetime
 
 import msgspec
 
 from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import AgentBusy, LoginRefused, SessionNotFound, TokenRefused
 from kumihimo.domain.event import Change
+from kumihimo.domain.execution import Execution
 from kumihimo.domain.identifiers import TOKEN_PREFIX
 from kumihimo.domain.project import Project
 from kumihimo.domain.session import LIFETIME, EndReason, Process, Session
@@ -75,11 +77,19 @@ class Sessions(Service):
         token = self.identifiers.secret(TOKEN_PREFIX)
         if not transaction.sessions.open(Change(session, "session.started", now), hash_of(token)):
             raise AgentBusy
+        transaction.instances.settle_order(agent.id, project.id)
         return Login(session, token, agent, project)
 
     def use(self, token: str) -> Session:
         """The live session of a token; using it makes it last again. TokenRefused for any other token."""
         session = self._use(token)
+        if session is None:
+            raise TokenRefused
+        return session
+
+    def use_id(self, session_id: str) -> Session:
+        """As `use`, for a process that knows its session by id."""
+        session = self._use_found(session_id)
         if session is None:
             raise TokenRefused
         return session
@@ -110,6 +120,15 @@ class Sessions(Service):
         session = transaction.sessions.live(agent_id, project_id)
         return None if session is None or session.expired(self.clock()) else session
 
+    @command
+    def keep_alive(self, transaction: Transaction, agent_id: str, project_id: str) -> None:
+        """The session of a pair whose process is known to live starts its time anew."""
+        found = transaction.sessions.live(agent_id, project_id)
+        session = transaction.sessions.lock(found.id) if found else None
+        change = session.touch(self.clock()) if session and session.status == "live" else None
+        if change is not None:
+            transaction.sessions.save(change)
+
     @query
     def count_live(self, transaction: Transaction) -> int:
         return transaction.sessions.count("status = 'live'")
@@ -120,8 +139,12 @@ class Sessions(Service):
         found = transaction.sessions.with_token(wanted)
         if found is None or not hmac.compare_digest(found[1], wanted):
             return None
-        session = transaction.sessions.lock(found[0].id) or found[0]
-        if session.status != "live":
+        return self._use_found(found[0].id)
+
+    @command
+    def _use_found(self, transaction: Transaction, session_id: str) -> Session | None:
+        session = transaction.sessions.lock(session_id)
+        if session is None or session.status != "live":
             return None
         if session.expired(self.clock()):
             self._end(transaction, session, "expired")
@@ -151,4 +174,13 @@ class Sessions(Service):
     ) -> Session:
         change = session.end(reason, self.clock(), summary)
         transaction.sessions.save(change)
+        for execution in transaction.executions.of_session(session.id):
+            transaction.executions.save(_closed(execution, reason, self.clock()))
         return change.value
+
+
+def _closed(execution: Execution, reason: EndReason, at: datetime) -> Change[Execution]:
+    """What becomes of a run whose session is over before it was reported: who left knew of it, who vanished did not."""
+    if reason in ("expired", "process_died"):
+        return execution.lose(at)
+    return execution.cancel(at)

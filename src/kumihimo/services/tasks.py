@@ -16,7 +16,7 @@ from kumihimo.domain.task import ASSIGNABLE, Priority, Task, TaskStatus, TaskTyp
 from kumihimo.services import agents, projects
 from kumihimo.services.projects import Place
 from kumihimo.services.references import by_id, number
-from kumihimo.services.service import Service, command, query
+from kumihimo.services.service import Service, command, lookup, query
 from kumihimo.store.paging import Page, bounded
 from kumihimo.store.store import Transaction
 
@@ -160,6 +160,11 @@ class Tasks(Service):
             task = self._move(transaction, task, "in_progress")
         return view(transaction, [task])[0]
 
+    @lookup
+    def get(self, transaction: Transaction, place: Place, reference: Reference) -> Task:
+        """The task alone."""
+        return find(transaction, place, reference)
+
     @query
     def show(self, transaction: Transaction, place: Place, reference: Reference) -> TaskView:
         return view(transaction, [find(transaction, place, reference)])[0]
@@ -218,6 +223,14 @@ class Tasks(Service):
     def assign(self, transaction: Transaction, place: Place, reference: Reference, assignee: str) -> TaskView:
         task = self._reassign(transaction, locked(transaction, place, reference), assignee, None)
         return view(transaction, [task])[0]
+
+    @command
+    def depend(self, transaction: Transaction, place: Place, reference: Reference, target: Reference) -> TaskView:
+        """Let a task wait for one more."""
+        task = locked(transaction, place, reference)
+        known = transaction.tasks.by_ids(task.depends_on)
+        references = [*(known[identifier].id for identifier in task.depends_on), target]
+        return view(transaction, [self._edit(transaction, task, {"depends_on": references})])[0]
 
     @command
     def begin(self, transaction: Transaction, task: Task, agent: Agent) -> Task:

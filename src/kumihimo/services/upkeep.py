@@ -14,6 +14,7 @@ import msgspec
 from kumihimo import __version__
 from kumihimo.domain.errors import KumihimoError, StoreNotEmpty, StoreUnreachable
 from kumihimo.services.board import Board
+from kumihimo.services.hosting import find_running
 from kumihimo.settings import Settings
 from kumihimo.store.copying import copy_board
 from kumihimo.store.mapping import microseconds
@@ -112,6 +113,7 @@ def fold(board: Board, retention_days: float) -> int:
 
 def overview(board: Board, settings: Settings) -> Overview:
     def look(transaction: object) -> Overview:  # noqa: ARG001 - one snapshot for all of it
+        running = find_running(settings.state_folder)
         projects = board.projects.list()
         tasks: dict[str, int] = {}
         for project in projects:
@@ -126,6 +128,8 @@ def overview(board: Board, settings: Settings) -> Overview:
             live_sessions=board.sessions.count_live(),
             live_runs=board.executions.count_live(),
             token_file=str(settings.token_file),
+            pid=running.process.pid if running else None,
+            url=running.url if running else None,
         )
 
     return board.store.read(look)

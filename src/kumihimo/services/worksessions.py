@@ -9,9 +9,10 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from kumihimo.domain import execution as executions
 from kumihimo.domain import text
 from kumihimo.domain.agent import Agent
-from kumihimo.domain.errors import InvalidValue, SessionAlreadyRunning, SessionNotFound, TaskNotReady
+from kumihimo.domain.errors import SessionAlreadyRunning, SessionNotFound, TaskNotReady
 from kumihimo.domain.event import Change
 from kumihimo.domain.execution import DodResult, Execution, ExecutionStatus
 from kumihimo.domain.identifiers import Identifiers
@@ -26,7 +27,6 @@ from kumihimo.store.paging import Page, bounded
 from kumihimo.store.store import Store, Transaction
 
 DEFAULT_AGENT = "coder"
-_EXIT_CODES = range(-(2**31), 2**32)
 
 
 class WorkSession(msgspec.Struct, frozen=True):
@@ -95,8 +95,7 @@ class WorkSessions(Service):
         error: str | None = None,
     ) -> WorkSession:
         """What became of it. The exit is a fact and is always kept; what it means for the task follows the rules."""
-        if exit_code not in _EXIT_CODES:
-            raise InvalidValue("exit_code", "not_a_number", value=str(exit_code)[:40])
+        exit_code = executions.exit_code(exit_code)
         found = find(transaction, place, reference)
         execution = transaction.executions.lock(found.id) or found
         facts: dict[str, object] = {

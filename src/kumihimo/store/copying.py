@@ -11,7 +11,7 @@ from kumihimo.domain.errors import StoreNotEmpty
 from kumihimo.store.connection import Connection
 from kumihimo.store.store import Store
 
-# In this order every row finds what it points to; tasks point to one another and get their parents afterwards.
+# In this order every row finds what it points to. Tasks point to one another and to runs: those links come afterwards.
 TABLES = (
     "meta",
     "projects",
@@ -26,9 +26,14 @@ TABLES = (
     "sessions",
     "run_groups",
     "executions",
+    "instances",
+    "start_orders",
+    "tokens",
     "events",
 )
 _BATCH = 500
+_LATER = ("parent_id", "claimed_by")
+_LINKS = ("project_agents", "task_dependencies", "start_orders")
 
 
 def copy_board(source: Store, target: Store) -> dict[str, int]:
@@ -40,7 +45,7 @@ def copy_board(source: Store, target: Store) -> dict[str, int]:
         try:
             _require_empty(writing)
             counts = {table: _copy_table(reading, writing, table) for table in TABLES}
-            _copy_parents(reading, writing)
+            _copy_later(reading, writing)
             writing.continue_numbers()
         except BaseException:
             writing.rollback()
@@ -60,30 +65,31 @@ def _copy_table(source: Connection, target: Connection, table: str) -> int:
     columns = source.columns(table)
     names = ", ".join(columns)
     insert = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' for _ in columns)})"
-    parent = columns.index("parent_id") if table == "tasks" else None
+    later = [columns.index(column) for column in _LATER] if table == "tasks" else []
     key = "seq" if "seq" in columns else columns[0]
     count, last = 0, None
     while True:
         rows = _next_rows(source, table, names, key, last)
         for row in rows:
             cells: list[Any] = list(row)
-            if parent is not None:
-                cells[parent] = None
+            for index in later:
+                cells[index] = None
             target.execute(insert, cells)
         count += len(rows)
-        if len(rows) < _BATCH or table in ("project_agents", "task_dependencies"):
+        if len(rows) < _BATCH or table in _LINKS:
             return count
         last = rows[-1][columns.index(key)]
 
 
 def _next_rows(source: Connection, table: str, names: str, key: str, last: Any) -> list[Any]:
-    if table in ("project_agents", "task_dependencies"):
+    if table in _LINKS:
         # Links have no key of one column; they are short rows and read at once.
         return source.execute(f"SELECT {names} FROM {table}")
     where, values = ("", ()) if last is None else (f"WHERE {key} > ?", (last,))
     return source.execute(f"SELECT {names} FROM {table} {where} ORDER BY {key} LIMIT {_BATCH}", values)
 
 
-def _copy_parents(source: Connection, target: Connection) -> None:
-    for task, parent in source.execute("SELECT id, parent_id FROM tasks WHERE parent_id IS NOT NULL"):
-        target.execute("UPDATE tasks SET parent_id = ? WHERE id = ?", (parent, task))
+def _copy_later(source: Connection, target: Connection) -> None:
+    for column in _LATER:
+        for task, other in source.execute(f"SELECT id, {column} FROM tasks WHERE {column} IS NOT NULL"):
+            target.execute(f"UPDATE tasks SET {column} = ? WHERE id = ?", (other, task))

@@ -38,6 +38,15 @@ class Executions(Repository[Execution]):
             task_id,
         )
 
+    def of_session(self, session_id: str) -> list[Execution]:
+        """The runs that an agent's session opened and that are not over."""
+        return self.many(
+            "WHERE session_id = ? AND status IN ('queued', 'starting', 'running') ORDER BY queued_at", (session_id,)
+        )
+
+    def live_on_task(self, task_id: str) -> bool:
+        return bool(self.count("task_id = ? AND status IN ('queued', 'starting', 'running')", task_id))
+
     def expired(self, now: datetime, limit: int = 100) -> list[Execution]:
         """Claims whose lease ran out."""
         return self.many("WHERE lease_until < ? ORDER BY lease_until LIMIT ?", (microseconds(now), limit))

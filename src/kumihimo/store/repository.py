@@ -23,6 +23,7 @@ class Repository(Generic[V]):
     def __init__(self, connection: Connection, events: Events) -> None:
         self._connection = connection
         self._events = events
+        self._questions: dict[str, str] = {}
 
     def get(self, identifier: str) -> V | None:
         return self.one("id = ?", identifier)
@@ -40,9 +41,13 @@ class Repository(Generic[V]):
         return self.get(identifier)
 
     def one(self, where: str, *values: Any) -> V | None:
-        rows = self._connection.execute(
-            f"SELECT {self.mapping.selected} FROM {self.mapping.table} WHERE {where} LIMIT 1", values
-        )
+        # One string for each question, not one for each time it is asked: the database knows statements by their text.
+        sql = self._questions.get(where)
+        if sql is None:
+            sql = self._questions[where] = (
+                f"SELECT {self.mapping.selected} FROM {self.mapping.table} WHERE {where} LIMIT 1"
+            )
+        rows = self._connection.execute(sql, values)
         return self.mapping.value(rows[0]) if rows else None
 
     def many(self, rest: str = "", values: Sequence[Any] = ()) -> list[V]:

@@ -19,11 +19,14 @@ from kumihimo.store.events import Events
 from kumihimo.store.executions import Executions
 from kumihimo.store.groups import Groups
 from kumihimo.store.handoffs import Handoffs
+from kumihimo.store.instances import Instances
 from kumihimo.store.memories import Memories
+from kumihimo.store.meta import Meta
 from kumihimo.store.projects import Projects
 from kumihimo.store.schema import VERSION, migrate
 from kumihimo.store.sessions import Sessions
 from kumihimo.store.tasks import Tasks
+from kumihimo.store.tokens import Tokens
 
 R = TypeVar("R")
 _TRIES = 8
@@ -43,6 +46,9 @@ class Transaction:
         self.sessions = Sessions(connection, self.events)
         self.groups = Groups(connection, self.events)
         self.executions = Executions(connection, self.events)
+        self.instances = Instances(connection, self.events)
+        self.tokens = Tokens(connection)
+        self.meta = Meta(connection)
 
 
 class Store:
@@ -78,6 +84,18 @@ class Store:
             return query(self._transaction)
         try:
             return self._read_once(query)
+        except Exception as error:
+            translated = self.connection.translate(error)
+            if translated is error:
+                raise
+            raise translated from error
+
+    def look(self, query: Callable[[Transaction], R]) -> R:
+        """Run a query that is one statement, or whose statements need not agree: no snapshot is made for it."""
+        if self._open:
+            return query(self._transaction)
+        try:
+            return query(self._transaction)
         except Exception as error:
             translated = self.connection.translate(error)
             if translated is error:

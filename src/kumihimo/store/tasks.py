@@ -52,6 +52,21 @@ class Tasks(Repository[Task]):
         more = len(tasks) > limit
         return Page(tasks[:limit], encode(tasks[limit - 1].number) if more else None)
 
+    def in_progress(self, assignee_id: str, project_id: str) -> list[Task]:
+        """What an agent is to do in a project: the most urgent first, then the oldest."""
+        return self.many(
+            "WHERE assignee_id = ? AND project_id = ? AND status = 'in_progress' ORDER BY CASE priority "
+            "WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END, number",
+            (assignee_id, project_id),
+        )
+
+    def pairs_in_progress(self) -> list[tuple[str, str]]:
+        """Every (agent, project) that has something to do."""
+        rows = self._connection.execute(
+            "SELECT DISTINCT assignee_id, project_id FROM tasks WHERE status = 'in_progress' AND assignee_id IS NOT NULL"
+        )
+        return [(agent, project) for agent, project in rows]
+
     def counts(self, project_id: str) -> dict[str, int]:
         rows = self._connection.execute(
             "SELECT status, count(*) FROM tasks WHERE project_id = ? GROUP BY status", (project_id,)

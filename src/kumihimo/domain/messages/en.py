@@ -15,6 +15,7 @@ ERRORS: dict[str, str] = {
     "DependencyCycle": "Task {task} can't depend on task {depends_on}, because that one depends on {task}. "
     "Remove the other dependency first.",
     "CursorInvalid": "'{cursor}' is not a cursor of this board, or what it pointed to was folded away. Start again without one.",
+    "ToolsetClash": "The toolsets '{one}' and '{other}' can't be served together: {names} means different things in them. Serve them apart.",
     "IllegalTransition": "The {noun} {name} is '{state}': '{action}' is not possible from there. Possible: {allowed}.",
     "TaskNotReady": "Task {task} {problem}",
     "SessionAlreadyRunning": "Task {task} has a running session ({session}). End it first: "
@@ -26,6 +27,8 @@ ERRORS: dict[str, str] = {
     "GroupHasRunningAgents": "Group {group} still has {running} running. Wait for them or cancel them first.",
     "LoginRefused": "Invalid agent_id or passkey",
     "TokenRefused": "Invalid or expired session_token",
+    "TaskRefused": "Invalid session_token or task_id",
+    "ExecutionRefused": "Invalid execution_id or session_token",
     "AgentBusy": "Agent instance already running for this project",
     "PermissionDenied": "Permission denied: {reason}",
     "ConfigError": "{where}: {problem}",
@@ -74,6 +77,7 @@ PROBLEMS: dict[str, str] = {
     "toml": "can't be read: {reason}. Mend the file, or remove it.",
     "unknown_key": "'{key}' is not a setting.{near}",
     "bad_setting": "{reason}. Mend the file.",
+    "already_up": "Kumihimo is already up at {url}.",
     "no_home": "there is no folder to keep the board in: set KUMI_HOME or HOME.",
     "no_driver": "PostgreSQL needs the extra: `pip install 'kumihimo[postgres]'`.",
     "bad_language": "'{value}' is not a language we speak: en or ja.",

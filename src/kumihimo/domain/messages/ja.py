@@ -15,6 +15,7 @@ ERRORS: dict[str, str] = {
     "DependencyCycle": "タスク {depends_on} がタスク {task} に依存しているため、タスク {task} を {depends_on} に依存させることはできません。"
     "先にもう一方の依存を外してください。",
     "CursorInvalid": "「{cursor}」はこのボードのカーソルではないか、指していた記録が整理されました。カーソルなしでやり直してください。",
+    "ToolsetClash": "ツールセット「{one}」と「{other}」は一緒に提供できません。{names} の意味が異なります。別々に起動してください。",
     "IllegalTransition": "{noun} {name} は「{state}」です。そこから「{action}」にはできません。可能なもの: {allowed}。",
     "TaskNotReady": "タスク {task} {problem}",
     "SessionAlreadyRunning": "タスク {task} には実行中のセッション({session})があります。先に終了してください: "
@@ -26,6 +27,8 @@ ERRORS: dict[str, str] = {
     "GroupHasRunningAgents": "グループ {group} には実行中のものが {running} 件あります。先に待つか中止してください。",
     "LoginRefused": "Invalid agent_id or passkey",
     "TokenRefused": "Invalid or expired session_token",
+    "TaskRefused": "Invalid session_token or task_id",
+    "ExecutionRefused": "Invalid execution_id or session_token",
     "AgentBusy": "Agent instance already running for this project",
     "PermissionDenied": "Permission denied: {reason}",
     "ConfigError": "{where}: {problem}",
@@ -74,6 +77,7 @@ PROBLEMS: dict[str, str] = {
     "toml": "読み取れません: {reason}。ファイルを直すか削除してください。",
     "unknown_key": "「{key}」という設定はありません。{near}",
     "bad_setting": "{reason}。ファイルを直してください。",
+    "already_up": "Kumihimo は既に {url} で起動しています。",
     "no_home": "ボードを置くフォルダーがありません。KUMI_HOME か HOME を設定してください。",
     "no_driver": "PostgreSQL には追加パッケージが必要です: `pip install 'kumihimo[postgres]'`。",
     "bad_language": "「{value}」という言語はありません。en か ja です。",

@@ -53,6 +53,18 @@ SAID: dict[str, dict[Language, str]] = {
     "db_checked": {"en": "{database} is whole.", "ja": "{database} に問題はありません。"},
     "db_broken": {"en": "{database} is damaged: {problems}", "ja": "{database} に問題があります: {problems}"},
     "db_copied": {"en": "{rows} rows copied to {target}.", "ja": "{rows} 行を {target} に写しました。"},
+    "runner_token": {
+        "en": "A token for a Runner, shown only now: {token}",
+        "ja": "Runner 用トークン(表示は今回だけ): {token}",
+    },
+    "up": {
+        "en": "Kumihimo is up at {url} (stop it with Ctrl-C or `kumi down`).",
+        "ja": "Kumihimo が {url} で起動しました(Ctrl-C か `kumi down` で停止)。",
+    },
+    "up_already": {"en": "Kumihimo is already up at {url}.", "ja": "Kumihimo は既に {url} で起動しています。"},
+    "down": {"en": "Kumihimo is down.", "ja": "Kumihimo を停止しました。"},
+    "not_up": {"en": "Kumihimo was not up.", "ja": "Kumihimo は起動していません。"},
+    "up_failed": {"en": "It did not come up. Its log is {log}.", "ja": "起動できませんでした。ログ: {log}"},
     "nothing": {"en": "Nothing here yet.", "ja": "まだ何もありません。"},
     "more": {"en": "There is more: --cursor {nextCursor}", "ja": "続きがあります: --cursor {nextCursor}"},
     "anybody": {"en": "anybody", "ja": "誰でも"},

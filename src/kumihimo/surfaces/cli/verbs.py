@@ -38,7 +38,9 @@ GROUPS: dict[str, str] = {
     "handoff": "Handoffs: from one agent to the next.",
     "memory": "The memory bank: decisions that agents are to know.",
     "session": "Sessions: runs on tasks that somebody else carries out.",
+    "runner": "Runners: who starts agents elsewhere.",
     "db": "The database under the board.",
+    "mcp": "MCP: how editors and agents reach the board.",
 }
 
 _AGENT_FLAGS = {"capabilities": "capability"}
@@ -100,6 +102,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("session end", "session.end", ("session",), {"artifacts": "artifact"}, said="session_ended",
          examples=("kumi session end 5 --exit-code 0 --dod-result merged",)),
     Verb("session ls", "session.list", columns=("id", "status", "task", "agent", "exitCode", "startedAt", "endedAt")),
+    Verb("runner token", "instance.runner_token", said="runner_token", examples=("kumi runner token --json",)),
     Verb("db migrate", "board.migrate", said="db_migrated"),
     Verb("db check", "board.check", said="db_checked"),
     Verb("db backup", "board.backup", ("file",), said="db_copied", examples=("kumi db backup ~/board.backup",)),
@@ -110,6 +113,10 @@ VERBS: tuple[Verb, ...] = (
 )  # fmt: skip
 
 WAYS: tuple[Way, ...] = (
+    Way("up", "up", "Serve MCP over HTTP on this machine, until it is stopped."),
+    Way("down", "down", "Stop what `kumi up` started."),
+    Way("setup", "setup.command", "Let an AI client use Kumihimo: write its MCP configuration."),
+    Way("mcp serve", "serve", "Serve toolsets over MCP on standard input and output."),
     Way("completion", "completion", "Print a completion script for bash, zsh or fish."),
     Way("demo", "demo", "Plan a board, work on it, hand it over, and look at it; in a folder of its own."),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, cast
 
 from kumihimo.domain.agent import Agent
@@ -11,6 +12,7 @@ from kumihimo.domain.execution import Execution
 from kumihimo.domain.group import Group
 from kumihimo.domain.memory import Memory
 from kumihimo.domain.session import Session
+from kumihimo.operations.instances import RunnerToken
 from kumihimo.operations.projects import ProjectView
 from kumihimo.services.agents import KeyedAgent
 from kumihimo.services.contexts import TaskContext
@@ -46,6 +48,7 @@ ONE: dict[Any, Callable[[Any], Answer]] = {
     Condition: upkeep.condition,
     Migration: upkeep.migration,
     Copied: upkeep.copied,
+    RunnerToken: upkeep.runner_token,
 }
 MANY: dict[Any, tuple[type[Answer], str, Callable[[Any], Answer]]] = {
     list[ProjectView]: (projects.ProjectsAnswer, "projects", projects.project),
@@ -72,3 +75,11 @@ def present(declared: Any, value: Any) -> Answer:
     if page.next_cursor:
         fields["next_cursor"] = page.next_cursor
     return shape(**fields)
+
+
+def answer_type(declared: Any) -> type[Answer]:
+    """The shape of the answers of an operation that declares this."""
+    if declared in MANY:
+        return MANY[declared][0]
+    maker = ONE[declared]
+    return getattr(import_module(maker.__module__), maker.__annotations__["return"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kumihimo.operations.instances import RunnerToken
 from kumihimo.services.upkeep import Condition, Copied, Finding, Migration, Overview
 from kumihimo.toolsets.camel.answer import Answer
 
@@ -32,6 +33,10 @@ class CopiedAnswer(Answer, frozen=True):
     source: str
     target: str
     rows: int
+
+
+class RunnerTokenAnswer(Answer, frozen=True):
+    token: str
 
 
 class OverviewAnswer(Answer, frozen=True):
@@ -76,3 +81,7 @@ def overview(it: Overview) -> OverviewAnswer:
         url=it.url,
         token_file=it.token_file,
     )
+
+
+def runner_token(it: RunnerToken) -> RunnerTokenAnswer:
+    return RunnerTokenAnswer(token=it.token)

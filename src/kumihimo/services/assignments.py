@@ -1,0 +1,208 @@
+"""Assignments: what an agent that has logged in is to do, and what it says came of it.
+
+The first look at the task opens an execution, which is the record of this work; the end of the session closes it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from kumihimo.domain import execution as executions
+from kumihimo.domain import text
+from kumihimo.domain.errors import ExecutionRefused, TaskRefused
+from kumihimo.domain.execution import Execution, Report, ReportStatus
+from kumihimo.domain.handoff import Handoff
+from kumihimo.domain.identifiers import Identifiers
+from kumihimo.domain.project import Project
+from kumihimo.domain.session import Session
+from kumihimo.domain.task import Task
+from kumihimo.services import contexts, tasks
+from kumihimo.services.contexts import Contexts, TaskContext
+from kumihimo.services.executions import Executions, Wish
+from kumihimo.services.projects import Place
+from kumihimo.services.service import Clock, Service, command, query
+from kumihimo.services.sessions import Sessions
+from kumihimo.services.tasks import Tasks
+from kumihimo.store.store import Store, Transaction
+
+Result = Literal["success", "failed", "blocked"]
+_SAID: dict[Result, ReportStatus] = {"success": "success", "failed": "failure", "blocked": "failure"}
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """A task with everything that one who begins has to know."""
+
+    task: Task
+    project: Project
+    context: TaskContext
+    handoff: Handoff | None
+
+
+class Assignments(Service):
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        identifiers: Identifiers,
+        *,
+        tasks: Tasks,
+        executions: Executions,
+        sessions: Sessions,
+        contexts: Contexts,
+    ) -> None:
+        super().__init__(store, clock, identifiers)
+        self._tasks = tasks
+        self._executions = executions
+        self._sessions = sessions
+        self._contexts = contexts
+
+    @command
+    def current(self, transaction: Transaction, session: Session) -> Assignment | None:
+        """The task of a session; the first time, its work is on record from now on."""
+        task = self._task_of(transaction, session)
+        if task is None:
+            return None
+        if not transaction.executions.of_session(session.id):
+            self._open(transaction, session, task)
+        project = transaction.projects.get(task.project_id)
+        assert project is not None, "a task's project is a foreign key"
+        return Assignment(task, project, contexts.gather(transaction, task), transaction.handoffs.latest(task.id))
+
+    @query
+    def all(self, transaction: Transaction, session: Session) -> list[Assignment]:
+        """Everything that the agent is to do in its project."""
+        project = transaction.projects.get(session.project_id)
+        assert project is not None, "a session's project is a foreign key"
+        found = transaction.tasks.in_progress(session.agent_id, session.project_id)
+        return [Assignment(task, project, contexts.gather(transaction, task), None) for task in found]
+
+    @command
+    def report(
+        self,
+        transaction: Transaction,
+        session: Session,
+        result: Result,
+        *,
+        summary: str | None = None,
+        next_steps: str | None = None,
+    ) -> Task | None:
+        """What came of the task. The session is over with it; the task moves as the facts allow."""
+        task = self._task_of(transaction, session)
+        if task is not None:
+            run = next(iter(transaction.executions.of_session(session.id)), None) or self._open(
+                transaction, session, task
+            )
+            task = self._settle(transaction, session, task, run, result, summary, next_steps)
+            self._close(transaction, run, result, summary)
+        instance = transaction.instances.current(session.agent_id, session.project_id)
+        if instance is not None:
+            transaction.instances.save(instance.judge("reported", self.clock()))
+        self._sessions.end(session.id, "completed", summary)
+        return task
+
+    @command
+    def start_record(self, transaction: Transaction, session: Session, task_id: str) -> Execution:
+        """A record that the agent keeps itself. TaskRefused for a task that is not its own."""
+        task = transaction.tasks.get(task_id)
+        if task is None or task.project_id != session.project_id or task.assignee_id != session.agent_id:
+            raise TaskRefused
+        return self._open(transaction, session, task)
+
+    @command
+    def complete_record(
+        self,
+        transaction: Transaction,
+        session: Session,
+        execution_id: str,
+        exit_code: int,
+        *,
+        duration_seconds: float | None = None,
+        log_path: str | None = None,
+    ) -> Execution:
+        """The end of such a record. ExecutionRefused for one that is not of this session, or over."""
+        exit_code = executions.exit_code(exit_code)
+        duration = None if duration_seconds is None else executions.duration_ms(duration_seconds)
+        execution = transaction.executions.lock(execution_id)
+        if execution is None or execution.session_id != session.id or not execution.live:
+            raise ExecutionRefused
+        facts = {"duration_ms": duration, "log_path": text.long_or_none("log_file_path", log_path)}
+        now = self.clock()
+        if exit_code == 0:
+            change = execution.complete(now, **facts)
+        else:
+            change = execution.fail("exited", now, exit_code=exit_code, **facts)
+        transaction.executions.save(change)
+        return change.value
+
+    def _task_of(self, transaction: Transaction, session: Session) -> Task | None:
+        """The one that this session works on already, else the most urgent that is not claimed to be done."""
+        runs = transaction.executions.of_session(session.id)
+        mine = transaction.tasks.in_progress(session.agent_id, session.project_id)
+        for run in runs:
+            for task in mine:
+                if task.id == run.task_id:
+                    return transaction.tasks.lock(task.id)
+        free = next((task for task in mine if task.claimed_by is None), None)
+        return transaction.tasks.lock(free.id) if free else None
+
+    def _open(self, transaction: Transaction, session: Session, task: Task) -> Execution:
+        agent = transaction.agents.get(session.agent_id)
+        project = transaction.projects.get(session.project_id)
+        assert agent is not None, "a session's agent is a foreign key"
+        assert project is not None, "a session's project is a foreign key"
+        wish = Wish(
+            agent,
+            "instance",
+            task=task,
+            session_id=session.id,
+            working_directory=project.working_directory,
+            numbered=True,
+        )
+        execution = self._executions.enqueue(wish)
+        assert execution is not None, "records of instances have no unique place"
+        change = execution.start(self.clock())
+        transaction.executions.save(change)
+        return change.value
+
+    def _settle(
+        self,
+        transaction: Transaction,
+        session: Session,
+        task: Task,
+        run: Execution,
+        result: Result,
+        summary: str | None,
+        next_steps: str | None,
+    ) -> Task:
+        if next_steps:
+            self._contexts.save(Place(task.project_id), task.id, next_steps=next_steps, agent=session.agent_id)
+        if result != "success":
+            return self._tasks.move(task, "blocked", reason=summary or result)
+        heir = self._heir(transaction, session, task)
+        if heir is not None:
+            change = task.assign(heir, self.clock())
+            transaction.tasks.save(change)
+            return change.value
+        project = transaction.projects.get(task.project_id)
+        decided = project is not None and not project.worktrees and not tasks.effective_checks(transaction, task)
+        if decided and not transaction.tasks.open_subtasks(task.id):
+            return self._tasks.move(task, "done", reason=summary)
+        change = task.claim(run.id, self.clock())
+        transaction.tasks.save(change)
+        return change.value
+
+    def _heir(self, transaction: Transaction, session: Session, task: Task) -> str | None:
+        """To whom this session has handed the task over, while that was not accepted yet."""
+        latest = transaction.handoffs.latest(task.id)
+        if latest is None or latest.accepted_at is not None or latest.from_agent_id != session.agent_id:
+            return None
+        return latest.to_agent_id if latest.created_at >= session.started_at else None
+
+    def _close(self, transaction: Transaction, run: Execution, result: Result, summary: str | None) -> None:
+        now = self.clock()
+        said = run.say(Report(_SAID[result], summary or "", now), now)
+        transaction.executions.save(said)
+        ended = said.value.complete(now) if result == "success" else said.value.fail("exited", now, error=summary)
+        transaction.executions.save(ended)

@@ -1,0 +1,191 @@
+"""Instances: when a Runner may start an agent, and what became of those it started.
+
+A Runner is told yes or no and which CLI; it never learns of a task.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+
+from kumihimo.domain import execution as executions
+from kumihimo.domain import text
+from kumihimo.domain.agent import Agent
+from kumihimo.domain.errors import AgentNotFound, ProjectNotFound
+from kumihimo.domain.event import Change
+from kumihimo.domain.identifiers import Identifiers
+from kumihimo.domain.instance import Instance, InstanceState
+from kumihimo.domain.project import Project
+from kumihimo.domain.task import Task
+from kumihimo.domain.token import Token
+from kumihimo.services.service import Clock, Service, command, query
+from kumihimo.services.sessions import Sessions
+from kumihimo.services.tasks import Tasks
+from kumihimo.services.tokens import Tokens
+from kumihimo.store.store import Store, Transaction
+
+# A pair that was told to start has this long to log in before it is told again.
+PATIENCE = timedelta(seconds=120)
+# So many in a row that end without a word, and the task waits for a person.
+SILENT_LIMIT = 3
+
+
+class Staffed(msgspec.Struct, frozen=True):
+    """A project that work may go on in, and the agents that may do it."""
+
+    project: Project
+    agents: list[Agent]
+
+
+class Pair(msgspec.Struct, frozen=True):
+    agent_id: str
+    project_id: str
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """Whether to start, and if so with which CLI."""
+
+    start: bool
+    client: str | None = None
+
+
+class Reported(msgspec.Struct, frozen=True):
+    """What was noted of an instance; a new one gets a token that opens its own work."""
+
+    instance: Instance
+    token: str | None = None
+
+
+class Instances(Service):
+    def __init__(
+        self, store: Store, clock: Clock, identifiers: Identifiers, *, tasks: Tasks, sessions: Sessions, tokens: Tokens
+    ) -> None:
+        super().__init__(store, clock, identifiers)
+        self._tasks = tasks
+        self._sessions = sessions
+        self._tokens = tokens
+
+    @query
+    def staffed_projects(self, transaction: Transaction) -> list[Staffed]:
+        """Every active project with its active agents."""
+        people = {agent.id: agent for agent in transaction.agents.all() if agent.status == "active"}
+        return [
+            Staffed(project, [people[agent] for agent in project.agent_ids if agent in people])
+            for project in transaction.projects.all()
+            if project.status == "active"
+        ]
+
+    @command
+    def should_start(self, transaction: Transaction, agent_id: str, project_id: str) -> Verdict:
+        """Yes to one asker at a time: who is told yes has two minutes to log in."""
+        agent = self._startable(transaction, agent_id, project_id)
+        if agent is None:
+            return Verdict(False)
+        now = self.clock()
+        told = transaction.instances.order(agent_id, project_id, now, now - PATIENCE)
+        return Verdict(True, agent.client) if told else Verdict(False)
+
+    @query
+    def startable_pairs(self, transaction: Transaction) -> list[Pair]:
+        """Every pair that `should_start` would say yes to now."""
+        since = self.clock() - PATIENCE
+        return [
+            Pair(agent_id, project_id)
+            for agent_id, project_id in transaction.tasks.pairs_in_progress()
+            if not transaction.instances.ordered_since(agent_id, project_id, since)
+            and self._startable(transaction, agent_id, project_id)
+        ]
+
+    @command
+    def report(
+        self,
+        transaction: Transaction,
+        agent_id: str,
+        project_id: str,
+        instance_id: str,
+        state: InstanceState,
+        *,
+        working_directory: str | None = None,
+        exit_code: int | None = None,
+        signal: str | None = None,
+    ) -> Reported:
+        """What a Runner knows of a process it started."""
+        instance_id = text.line("instance_id", instance_id, 200)
+        working_directory = text.long_or_none("working_directory", working_directory)
+        signal = None if signal is None else text.line("signal", signal, 40)
+        exit_code = None if exit_code is None else executions.exit_code(exit_code)
+        if transaction.agents.get(agent_id) is None:
+            raise AgentNotFound(agent_id[:80])
+        if transaction.projects.get(project_id) is None:
+            raise ProjectNotFound(project_id[:80])
+        instance = transaction.instances.lock(instance_id)
+        if instance is None:
+            instance = self._new(transaction, Pair(agent_id, project_id), instance_id, working_directory)
+        if (instance.agent_id, instance.project_id) != (agent_id, project_id):
+            raise AgentNotFound(agent_id[:80])
+        if state == "starting":
+            token = Token("instance", agent_id, project_id, instance_id=instance_id)
+            return Reported(instance, self._tokens.issue(token))
+        if state == "alive":
+            return Reported(self._seen(transaction, instance))
+        return Reported(self._exited(transaction, instance, exit_code, signal))
+
+    def _new(self, transaction: Transaction, pair: Pair, instance_id: str, folder: str | None) -> Instance:
+        now = self.clock()
+        instance = Instance(instance_id, pair.agent_id, pair.project_id, "starting", folder, None, None, now, now)
+        transaction.instances.add(Change(instance, "instance.started", now))
+        return instance
+
+    def _seen(self, transaction: Transaction, instance: Instance) -> Instance:
+        change = instance.see(self.clock())
+        transaction.instances.save(change)
+        self._sessions.keep_alive(instance.agent_id, instance.project_id)
+        return change.value
+
+    def _exited(
+        self, transaction: Transaction, instance: Instance, exit_code: int | None, signal: str | None
+    ) -> Instance:
+        """Its session is over with it. Told twice, the first stands."""
+        if instance.state == "exited":
+            return instance
+        change = instance.exit(exit_code, signal, self.clock())
+        transaction.instances.save(change)
+        transaction.instances.settle_order(instance.agent_id, instance.project_id)
+        transaction.tokens.revoke_of_instance(instance.id, self.clock())
+        session = transaction.sessions.live(instance.agent_id, instance.project_id)
+        if session is not None and session.started_at >= instance.started_at:
+            self._sessions.end(session.id, "process_died")
+        if change.value.outcome == "silent":
+            self._block_after_silence(transaction, change.value)
+        return change.value
+
+    def _block_after_silence(self, transaction: Transaction, instance: Instance) -> None:
+        newest = transaction.instances.newest(instance.agent_id, instance.project_id, SILENT_LIMIT)
+        if len(newest) < SILENT_LIMIT or any(other.outcome != "silent" for other in newest):
+            return
+        ends = ", ".join(other.signal or f"exit code {other.exit_code}" for other in reversed(newest))
+        for task in self._open_tasks(transaction, instance.agent_id, instance.project_id):
+            self._tasks.move(task, "blocked", reason=f"{SILENT_LIMIT} instances ended without a report: {ends}")
+        for other in newest:
+            transaction.instances.save(other.judge("blamed", self.clock()))
+
+    def _startable(self, transaction: Transaction, agent_id: str, project_id: str) -> Agent | None:
+        """The agent, if it is there, free, and has something to do; a moment's guard is not looked at here."""
+        agent = transaction.agents.get(agent_id)
+        project = transaction.projects.get(project_id)
+        if agent is None or project is None or agent.id not in project.agent_ids:
+            return None
+        if (agent.status, agent.type, project.status) != ("active", "ai", "active"):
+            return None
+        if self._sessions.live(agent_id, project_id) is not None:
+            return None
+        return agent if self._open_tasks(transaction, agent_id, project_id) else None
+
+    def _open_tasks(self, transaction: Transaction, agent_id: str, project_id: str) -> list[Task]:
+        """What an agent is to do and nobody does: no live run, and no success that waits for its facts."""
+        return [
+            task
+            for task in transaction.tasks.in_progress(agent_id, project_id)
+            if task.claimed_by is None and not transaction.executions.live_on_task(task.id)
+        ]

@@ -1,0 +1,89 @@
+"""`kumi up`: the host process, in the foreground or on its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import Any
+
+import click
+
+from kumihimo.settings import Settings
+from kumihimo.surfaces.cli.exit_codes import DONE, FAILED
+from kumihimo.surfaces.cli.phrases import said
+from kumihimo.surfaces.cli.program import complain, global_options, settings_of
+from kumihimo.surfaces.cli.verbs import Way
+
+_PATIENCE_SECONDS = 20.0
+
+
+def command(way: Way) -> click.Command:
+    return click.Command(
+        way.words,
+        callback=_up,
+        params=[
+            click.Option(
+                ["--host"], default="127.0.0.1", metavar="H", help="The address to listen on; loopback if left out."
+            ),
+            click.Option(
+                ["--port"],
+                type=click.IntRange(0, 65535),
+                metavar="N",
+                help="The port; the last one or 9696 if left out.",
+            ),
+            click.Option(["--detach"], is_flag=True, help="Return once it is up; stop it with `kumi down`."),
+            *global_options(),
+        ],
+        help=way.help,
+        epilog="\b\nExamples:\n  kumi up\n  kumi up --detach --port 8080",
+    )
+
+
+def _up(host: str, port: int | None, detach: bool) -> int:
+    from kumihimo.services.hosting import find_running
+
+    flags: dict[str, Any] = click.get_current_context().find_root().obj
+    settings = settings_of(flags)
+    found = find_running(settings.state_folder)
+    if found is not None:
+        print(said("up_already", settings.language).format(url=found.url))
+        return DONE
+    if detach:
+        return _detach(settings, ["--host", host, *(["--port", str(port)] if port is not None else [])])
+    from kumihimo.surfaces.http.host import Host
+
+    Host(settings).run(host, port, lambda url: print(said("up", settings.language).format(url=url), flush=True))
+    return DONE
+
+
+def _detach(settings: Settings, arguments: list[str]) -> int:
+    from kumihimo.services.hosting import find_running
+
+    settings.state_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    log = settings.state_folder / "up.log"
+    with log.open("ab") as output:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "kumihimo", "--db", settings.database, "up", *arguments],
+            stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+        )  # fmt: skip
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline and child.poll() is None:
+        found = find_running(settings.state_folder)
+        if found is not None and found.process.pid == child.pid and _answers(found.port):
+            print(said("up", settings.language).format(url=found.url))
+            return DONE
+        time.sleep(0.02)
+    complain(said("up_failed", settings.language).format(log=log), settings.language)
+    return FAILED
+
+
+def _answers(port: int) -> bool:
+    import http.client
+
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False

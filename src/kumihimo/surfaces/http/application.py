@@ -1,0 +1,99 @@
+"""What is where: `/healthz`, and `/mcp` and `/mcp/NAME[,NAME]` for toolsets."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from kumihimo import __version__
+from kumihimo.domain.errors import InvalidValue, KumihimoError
+from kumihimo.operations.operation import Caller
+from kumihimo.services.board import Board
+from kumihimo.surfaces.http.access import Access, Identity
+from kumihimo.surfaces.mcp.catalogs import Bench
+from kumihimo.surfaces.mcp.door import Door
+from kumihimo.toolsets.registry import DEFAULT, together
+from kumihimo.toolsets.texts import words
+from kumihimo.wire.http import HttpServer
+from kumihimo.wire.http_respond import respond_json
+from kumihimo.wire.implementation import Implementation
+from kumihimo.wire.origin import LOOPBACK
+from kumihimo.wire.server import Server
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+
+class Application:
+    """The ASGI application of one door."""
+
+    def __init__(self, door: Door, owner_token: str, hosts: tuple[str, ...] = ()) -> None:
+        self._door = door
+        self._access = Access(door, owner_token)
+        self._hosts = (*LOOPBACK, *hosts)
+        self._endpoints: dict[str, HttpServer] = {}
+        self._key: bytes | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        path: str = scope["path"]
+        if path == "/healthz":
+            await respond_json(send, 200, b'{"status":"ok","version":"%b"}' % __version__.encode())
+        elif path == "/mcp" or path.startswith("/mcp/"):
+            await self._mcp(path, scope, receive, send)
+        else:
+            await respond_json(send, 404, b'{"error":"there is nothing here"}')
+
+    async def _mcp(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+        name = path.removeprefix("/mcp").strip("/")
+        try:
+            endpoint = self._endpoints.get(name) or self._endpoint(name)
+        except KumihimoError:
+            await respond_json(send, 404, b'{"error":"there is no such toolset"}')
+            return
+        await endpoint(scope, receive, send)
+
+    def _endpoint(self, name: str) -> HttpServer:
+        names = sorted(name.split(",")) if name else list(DEFAULT)
+        if "resident" in names:
+            # Bound to a process and its agent: there is none behind a URL.
+            raise InvalidValue("toolset", "not_a_choice", value="resident", choices="")
+        toolsets = together(names)
+        if self._key is None:
+            self._key = self._door.board.tokens.signing_key()
+        server = Server(
+            Implementation(name="kumihimo", version=__version__, title="Kumihimo"),
+            Bench(self._door, toolsets, self._caller).catalog(),
+            instructions=words("instructions", self._door.language),
+            key=self._key,
+            subject=_subject,
+        )
+        identify = partial(self._access.identify, toolsets=frozenset(names))
+        made = self._endpoints[name] = HttpServer(server, authenticate=identify, allowed_hosts=self._hosts)
+        return made
+
+    def _caller(self, board: Board, identity: Identity) -> Caller:
+        """Who calls, where no session token says so."""
+        token = identity.token
+        if token is None:
+            return self._door.owner(identity.project) if identity.project else Caller("owner", self._door.anywhere)
+        if token.kind == "run" and token.execution_id is not None:
+            return self._door.caller_of_run(board, token)
+        pair = (token.agent_id, token.project_id) if token.agent_id and token.project_id else None
+        return Caller(token.kind, self._door.anywhere, only=pair)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        for endpoint in self._endpoints.values():
+            await endpoint.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def _subject(identity: Identity) -> str:
+    return identity.subject

@@ -1,0 +1,275 @@
+"""Toolsets as catalogs of `wire`: every tool with its schemas and hints, every resource, every prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from msgspec.structs import replace
+
+from kumihimo.domain.errors import KumihimoError, NotFound
+from kumihimo.operations.operation import Caller
+from kumihimo.services.board import Board
+from kumihimo.surfaces.mcp.door import Door
+from kumihimo.surfaces.mcp.refusals import refuse, refuse_arguments
+from kumihimo.toolsets.toolset import (
+    SESSION_TOKEN,
+    Prompt,
+    Resource,
+    Tool,
+    Toolset,
+    arguments_type,
+    operation_values,
+)
+from kumihimo.wire import prompt as wire_prompt
+from kumihimo.wire import resource as wire_resource
+from kumihimo.wire import tool as wire_tool
+from kumihimo.wire.catalog import Catalog
+from kumihimo.wire.content import TextContents
+from kumihimo.wire.errors import InvalidParams, ResourceNotFound
+from kumihimo.wire.request import Request
+
+CallerOf = Callable[[Board, Any], Caller]
+"""From the board and what the transport made of the client to who calls."""
+
+
+class Schema(Mapping[str, Any]):
+    """A JSON schema that is made when it is first looked at: most processes never list their tools."""
+
+    def __init__(self, shape: Callable[[], Any]) -> None:
+        self._shape = shape
+        self._made: dict[str, Any] | None = None
+
+    def _schema(self) -> dict[str, Any]:
+        if self._made is not None:
+            return self._made
+        whole: dict[str, Any] = msgspec.json.schema(self._shape())
+        definitions: dict[str, Any] = whole.pop("$defs", {})
+        # The outermost shape stands at the top, as clients expect of an object.
+        top: dict[str, Any] = definitions.pop(str(whole.get("$ref", "")).rpartition("/")[2], whole)
+        made = self._made = {**top, "$defs": definitions} if definitions else top
+        return made
+
+    def __getitem__(self, key: str) -> Any:
+        return self._schema()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._schema())
+
+    def __len__(self) -> int:
+        return len(self._schema())
+
+
+class Bench:
+    """Makes the catalog of one server: these toolsets, behind this door, for callers known in this way."""
+
+    def __init__(self, door: Door, toolsets: list[Toolset], caller_of: CallerOf) -> None:
+        self._door = door
+        self._toolsets = toolsets
+        self._caller_of = caller_of
+
+    def catalog(self) -> Catalog:
+        resources = [(toolset, resource) for toolset in self._toolsets for resource in toolset.resources]
+        return Catalog(
+            self._tools(),
+            [self._resource(*pair) for pair in resources if not pair[1].is_template],
+            [self._template(*pair) for pair in resources if pair[1].is_template],
+            [self._prompt(toolset, prompt) for toolset in self._toolsets for prompt in toolset.prompts],
+        )
+
+    def _tools(self) -> list[wire_tool.Tool]:
+        """Every tool once; old names after them, callable and not listed."""
+        named: dict[str, list[tuple[Toolset, Tool]]] = {}
+        for toolset in self._toolsets:
+            for tool in toolset.tools:
+                named.setdefault(tool.name, []).append((toolset, tool))
+        made = {name: self._tool(found) for name, found in named.items()}
+        old = {alias: name for name, found in named.items() for _, tool in found for alias in tool.aliases}
+        hidden = [replace(made[name], name=alias, listed=False) for alias, name in old.items() if alias not in made]
+        return [*made.values(), *hidden]
+
+    def _tool(self, found: list[tuple[Toolset, Tool]]) -> wire_tool.Tool:
+        calls = [ToolCall(self._door, toolset, tool, self._caller_of) for toolset, tool in found]
+        return calls[0].definition() if len(calls) == 1 else MergedCall(calls).definition()
+
+    def _resource(self, toolset: Toolset, resource: Resource) -> wire_resource.Resource:
+        return wire_resource.Resource(
+            uri=resource.uri,
+            name=resource.name,
+            description=resource.description,
+            mime_type=resource.mime_type,
+            handler=lambda request, uri: self._read(toolset, resource, request.caller, uri, {}),
+        )
+
+    def _template(self, toolset: Toolset, resource: Resource) -> wire_resource.ResourceTemplate:
+        return wire_resource.ResourceTemplate(
+            uri_template=resource.uri,
+            name=resource.name,
+            description=resource.description,
+            mime_type=resource.mime_type,
+            handler=lambda request, uri, values: self._read(toolset, resource, request.caller, uri, values),
+        )
+
+    def _read(self, toolset: Toolset, resource: Resource, client: Any, uri: str, values: dict[str, str]) -> Any:
+        def read(board: Board) -> TextContents:
+            try:
+                call = self._door.call(board, self._caller_of(board, client))
+                text = resource.read(call, values, self._door.language)
+            except NotFound:
+                raise ResourceNotFound(uri) from None
+            except KumihimoError as error:
+                raise refuse(
+                    "resident" if toolset.dialect == "snake" else toolset.dialect, error, self._door.language
+                ) from None
+            return TextContents(uri=uri, text=text, mime_type=resource.mime_type)
+
+        return self._door.perform_reading(read)
+
+    def _prompt(self, toolset: Toolset, prompt: Prompt) -> wire_prompt.Prompt:
+        def write(request: Any, values: dict[str, str]) -> Any:
+            missing = [name for name, _ in prompt.arguments if name not in values]
+            if missing:
+                raise InvalidParams(f"Invalid params: the prompt {prompt.name} needs {', '.join(missing)}")
+
+            def work(board: Board) -> str:
+                try:
+                    return prompt.write(
+                        self._door.call(board, self._caller_of(board, request.caller)), values, self._door.language
+                    )
+                except KumihimoError as error:
+                    raise refuse(
+                        "resident" if toolset.dialect == "snake" else toolset.dialect, error, self._door.language
+                    ) from None
+
+            return self._door.perform_reading(work)
+
+        arguments = tuple(wire_prompt.PromptArgument(name, description, True) for name, description in prompt.arguments)
+        return wire_prompt.Prompt(
+            name=prompt.name, title=prompt.title, description=prompt.description, arguments=arguments, handler=write
+        )
+
+
+class ToolCall:
+    """One tool of one toolset, ready to be called. What it needs is loaded at its first call."""
+
+    def __init__(self, door: Door, toolset: Toolset, tool: Tool, caller_of: CallerOf) -> None:
+        self.door = door
+        self.toolset = toolset
+        self.tool = tool
+        self._caller_of = caller_of
+        self._decode: Callable[[Raw], Any] | None = None
+        self._operation: Any = None
+        self._encode = msgspec.json.Encoder().encode
+
+    def definition(self) -> wire_tool.Tool:
+        operation = self.tool.bound_operation()
+        return wire_tool.Tool(
+            name=self.tool.name,
+            title=self.tool.title,
+            description=operation.description,
+            input_schema=Schema(lambda: arguments_type(self.tool)),
+            output_schema=Schema(self.answer_type),
+            annotations=wire_tool.ToolAnnotations(
+                title=self.tool.title,
+                read_only_hint=operation.reads,
+                destructive_hint=operation.destructive,
+                idempotent_hint=operation.idempotent,
+                open_world_hint=False,
+            ),
+            handler=lambda request, arguments: self(request.caller, arguments),
+        )
+
+    def answer_type(self) -> Any:
+        if self.tool.answer is not None:
+            return self.tool.answer
+        from kumihimo.toolsets.camel.presenting import answer_type
+
+        return answer_type(self.tool.bound_operation().answer)
+
+    def __call__(self, client: Any, arguments: Raw) -> Any:
+        if self._decode is None:
+            self._prepare()
+        assert self._decode is not None, "prepared just now"
+        try:
+            given = self._decode(arguments)
+        except msgspec.DecodeError as error:
+            raise refuse_arguments(self.toolset.dialect, str(error)) from None
+        operation = self._operation
+        if operation.patience is not None:
+            return self._wait(client, given)
+        return self.door.perform(operation, lambda board: self._work(board, client, given))
+
+    def _prepare(self) -> None:
+        self._operation = self.tool.bound_operation()
+        self._decode = msgspec.json.Decoder(arguments_type(self.tool)).decode
+
+    def _work(self, board: Board, client: Any, given: Any) -> bytes:
+        try:
+            return self._encode(self._present(self._answer(board, client, given)))
+        except KumihimoError as error:
+            raise refuse(self.toolset.dialect, error, self.door.language) from None
+
+    def _answer(self, board: Board, client: Any, given: Any) -> Any:
+        caller = self._caller_of(board, client)
+        token: str | None = getattr(given, SESSION_TOKEN, None)
+        if token is not None:
+            # Who came in with a token for one agent's work can't speak for another, whatever else it knows.
+            caller = caller.speaking_for(self.door.caller_of_token(board, token))
+        operation = self._operation
+        return operation(self.door.call(board, caller), operation.build(operation_values(self.tool, given)))
+
+    def _present(self, value: Any) -> Any:
+        if self.tool.present is not None:
+            return self.tool.present(value, self.door.language)
+        from kumihimo.toolsets.camel.presenting import present
+
+        return present(self._operation.answer, value)
+
+    async def _wait(self, client: Any, given: Any) -> bytes:
+        operation = self._operation
+        arguments = operation.build(operation_values(self.tool, given))
+        try:
+            answer = await self.door.wait(
+                lambda board: operation(self.door.call(board, self._caller_of(board, client)), arguments),
+                operation.patience(arguments),
+            )
+        except KumihimoError as error:
+            raise refuse(self.toolset.dialect, error, self.door.language) from None
+        return self._encode(self._present(operation.in_vain if answer is None else answer))
+
+
+class MergedCall:
+    """One name in two toolsets: with a token it is the agent's own, without it is the manager's."""
+
+    def __init__(self, calls: list[ToolCall]) -> None:
+        self._own = next(call for call in calls if call.tool.caller == "session_token")
+        self._other = next(call for call in calls if call is not self._own)
+
+    def definition(self) -> wire_tool.Tool:
+        return replace(
+            self._other.definition(),
+            input_schema=Schema(self._arguments),
+            handler=self._handle,
+        )
+
+    def _handle(self, request: Request, arguments: Raw) -> Any:
+        return self._pick(arguments)(request.caller, arguments)
+
+    def _arguments(self) -> type[msgspec.Struct]:
+        """The arguments of both; required is only what both require."""
+        own, other = (
+            {field.name: field for field in msgspec.structs.fields(arguments_type(call.tool))}
+            for call in (self._own, self._other)
+        )
+        fields: list[Any] = []
+        for name, field in {**own, **other}.items():
+            if name in own and name in other and own[name].required and other[name].required:
+                fields.append((name, field.type))
+            else:
+                fields.append((name, field.type | None if field.required else field.type, None))
+        return msgspec.defstruct(f"{self._own.tool.name}_arguments", fields, forbid_unknown_fields=True, kw_only=True)
+
+    def _pick(self, arguments: Raw) -> ToolCall:
+        return self._own if b'"session_token"' in bytes(arguments) else self._other

@@ -1,0 +1,152 @@
+"""A door: carries the calls of clients out on the board, and keeps nothing of its own.
+
+A read or a short command on SQLite is done where it arrives, in the thread that serves. What may take long (a passkey, or
+anything at all on PostgreSQL) is done by a few threads, each with a connection of its own, so that nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from kumihimo.app import open_board
+from kumihimo.domain.errors import TokenRefused
+from kumihimo.domain.session import Session
+from kumihimo.domain.token import Token
+from kumihimo.operations.operation import Call, Caller, Operation
+from kumihimo.services.board import Board
+from kumihimo.services.projects import Place
+from kumihimo.settings import Language, Settings
+
+R = TypeVar("R")
+_THREADS = 4
+_LOOK_AGAIN_SECONDS = 1.0
+
+
+class Door:
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.language: Language = settings.language
+        self._own: Board | None = None
+        self._local = threading.local()
+        self._boards: list[Board] = []
+        self._pool: ThreadPoolExecutor | None = None
+        self.remote = settings.database.startswith(("postgres://", "postgresql://"))
+
+    @property
+    def board(self) -> Board:
+        """The board of the thread that serves."""
+        if self._own is None:
+            self._own = open_board(self.settings)
+        return self._own
+
+    def owner(self, project: str | None = None) -> Caller:
+        """The owner of this machine, who stands where the server was started, or in the named project."""
+        if project is not None:
+            return Caller("owner", Place(project))
+        return Caller("owner", Place(self.settings.project, str(self.settings.folder)))
+
+    @property
+    def anywhere(self) -> Place:
+        """Nowhere in particular: over HTTP the folder of the server says nothing about the client."""
+        return Place(self.settings.project)
+
+    def caller_of_run(self, board: Board, token: Token) -> Caller:
+        """A run that was started with a token of its own, as the agent it is. TokenRefused once the run is over."""
+        assert token.execution_id is not None, "a run's token names its run"
+        run = board.executions.show(token.execution_id)
+        if not run.live or run.project_id is None:
+            raise TokenRefused
+        now = board.clock()
+        session = Session(run.session_id or run.id, run.agent_id, run.project_id, "live", run.queued_at, now)
+        return Caller(run.agent_id, Place(run.project_id), session, run.id, (run.agent_id, run.project_id))
+
+    def caller_of_token(self, board: Board, token: str | None) -> Caller:
+        return Caller.of_session(board.sessions.use(token or ""))
+
+    def call(self, board: Board, caller: Caller) -> Call:
+        board.store.actor = caller.actor
+        return Call(self.settings, caller, lambda: board)
+
+    def perform(self, operation: Operation[Any, Any], work: Callable[[Board], R]) -> Any:
+        """Do some work of an operation: now, or, where it may take long, as a coroutine that does it elsewhere."""
+        if operation.patience is not None or operation.slow or self.remote:
+            return self._elsewhere(work)
+        return work(self.board)
+
+    def perform_reading(self, work: Callable[[Board], R]) -> Any:
+        """As `perform`, for what only reads."""
+        return self._elsewhere(work) if self.remote else work(self.board)
+
+    async def wait(self, work: Callable[[Board], R | None], seconds: float) -> R | None:
+        """Ask again after every event until there is an answer; None after so many seconds."""
+        import asyncio
+
+        deadline = time.monotonic() + seconds
+        bell = await self._elsewhere(_bell)
+        try:
+            while True:
+                answer = await self._elsewhere(work) if self.remote else work(self.board)
+                left = deadline - time.monotonic()
+                if answer is not None or left <= 0:
+                    return answer
+                await asyncio.to_thread(bell.wait, min(left, _LOOK_AGAIN_SECONDS))
+        finally:
+            bell.close()
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        for board in (*self._boards, *([self._own] if self._own else [])):
+            board.store.close()
+
+    async def _elsewhere(self, work: Callable[[Board], R]) -> R:
+        import asyncio
+
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="kumi-door")
+        return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: work(self._board_of_thread()))
+
+    def _board_of_thread(self) -> Board:
+        board = getattr(self._local, "board", None)
+        if board is None:
+            board = self._local.board = open_board(self.settings)
+            self._boards.append(board)
+        return board
+
+
+def _bell(board: Board) -> Any:
+    from kumihimo.store.bell import bell_of
+
+    return bell_of(board.store)
+
+
+class Resident:
+    """One agent for the life of this process: its session, opened at the start and closed at the end."""
+
+    def __init__(self, door: Door, agent: str) -> None:
+        from kumihimo.domain.errors import ProjectUnclear
+        from kumihimo.engine.processes.identity import current
+
+        board = door.board
+        found = board.agents.show(agent)
+        places = [project for project in board.projects.list() if found.id in project.agent_ids]
+        try:
+            project = board.projects.at(door.owner().place)
+        except ProjectUnclear:
+            if len(places) != 1:
+                raise
+            project = places[0]
+        self._door = door
+        self._session = board.sessions.open(found.id, project.id, current()).session
+
+    def caller(self, board: Board) -> Caller:
+        """The agent, while its session lives. TokenRefused once it is over."""
+        self._session = board.sessions.use_id(self._session.id)
+        return Caller.of_session(self._session)
+
+    def close(self, summary: str) -> Session:
+        return self._door.board.sessions.end(self._session.id, "closed", summary)

@@ -1,0 +1,58 @@
+"""From error to answer, one table per dialect: a tool result with `isError`, or a JSON-RPC error with a number."""
+
+from __future__ import annotations
+
+from kumihimo.domain import errors
+from kumihimo.domain.errors import KumihimoError
+from kumihimo.domain.messages import render
+from kumihimo.settings import Language
+from kumihimo.toolsets.toolset import DialectName
+from kumihimo.wire.errors import INVALID_PARAMS, InvalidParams, RpcError
+from kumihimo.wire.tool import ToolRefusal, ToolResult
+
+SERVER_ERROR = -32000
+
+# The first that fits: the kind of error, its number, and its name on the wire.
+EDITOR: tuple[tuple[type[KumihimoError], int, str], ...] = (
+    (errors.TaskNotFound, -32001, "TaskNotFound"),
+    (errors.AgentNotFound, -32002, "AgentNotFound"),
+    (errors.SessionNotFound, -32003, "SessionNotFound"),
+    (errors.SessionAlreadyRunning, -32005, "SessionAlreadyRunning"),
+    (errors.WrongState, -32004, "InvalidStatus"),
+    (errors.ConfigError, -32006, "ConfigError"),
+    (errors.InvalidValue, -32007, "ValidationError"),
+    (errors.NotFound, -32007, "ValidationError"),
+)
+
+
+def refuse(dialect: DialectName, error: KumihimoError, language: Language) -> Exception:
+    """What is raised to `wire` in place of a refusal of ours."""
+    if dialect == "camel":
+        return _editor(error, language)
+    if dialect == "resident":
+        return _resident(error, language)
+    shown = {"success": False, "error": render(error, language), "code": error.code}
+    return ToolRefusal(ToolResult(structured=shown, is_error=True))
+
+
+def refuse_arguments(dialect: DialectName, reason: str) -> Exception:
+    """Arguments that break the schema of a tool."""
+    if dialect == "snake":
+        shown = {"success": False, "error": f"Invalid params: {reason}", "code": "InvalidParams"}
+        return ToolRefusal(ToolResult(structured=shown, is_error=True))
+    return InvalidParams(f"Invalid params: {reason}", {"code": "InvalidParams"})
+
+
+def _editor(error: KumihimoError, language: Language) -> RpcError:
+    for kind, code, name in EDITOR:
+        if isinstance(error, kind):
+            return RpcError(code, render(error, language), {"code": name})
+    return RpcError(SERVER_ERROR, render(error, language), {"code": error.code})
+
+
+def _resident(error: KumihimoError, language: Language) -> RpcError:
+    if isinstance(error, errors.InvalidValue):
+        return RpcError(INVALID_PARAMS, f"Invalid params: {render(error, language)}", {"code": error.code})
+    if isinstance(error, errors.AgentNotFound):
+        return RpcError(SERVER_ERROR, f"Agent not found: {error.facts['name']}", {"code": error.code})
+    return RpcError(SERVER_ERROR, render(error, language), {"code": error.code})

@@ -1,0 +1,53 @@
+"""MCP on standard input and output: one process, one client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from kumihimo import __version__
+from kumihimo.domain.errors import KumihimoError
+from kumihimo.operations.operation import Caller
+from kumihimo.services.board import Board
+from kumihimo.settings import Settings
+from kumihimo.surfaces.mcp.catalogs import Bench
+from kumihimo.surfaces.mcp.door import Door, Resident
+from kumihimo.toolsets.registry import together
+from kumihimo.toolsets.texts import words
+from kumihimo.wire import stdio
+from kumihimo.wire.errors import INVALID_PARAMS, OLD_RESOURCE_NOT_FOUND
+from kumihimo.wire.implementation import Implementation
+from kumihimo.wire.server import Server
+
+
+def serve(settings: Settings, names: list[str], agent_id: str | None) -> int:
+    """Serve until the input ends or a signal comes. The session of a resident is closed whichever way that is."""
+    toolsets = together(names)
+    door = Door(settings)
+    try:
+        resident = Resident(door, agent_id) if "resident" in names and agent_id else None
+        server = Server(
+            Implementation(name="kumihimo", version=__version__, title="Kumihimo"),
+            Bench(door, toolsets, _callers(door, resident)).catalog(),
+            instructions=words("instructions", settings.language),
+            # A resident speaks JSON-RPC's own numbers in every revision.
+            unknown_resource=OLD_RESOURCE_NOT_FOUND if resident is None else INVALID_PARAMS,
+        )
+        return stdio.serve(server, on_shutdown=partial(_close, door, resident))
+    except KumihimoError:
+        door.close()
+        raise
+
+
+def _callers(door: Door, resident: Resident | None) -> Callable[[Board, Any], Caller]:
+    if resident is not None:
+        return lambda board, _: resident.caller(board)
+    owner = door.owner()
+    return lambda _, __: owner
+
+
+def _close(door: Door, resident: Resident | None) -> None:
+    if resident is not None:
+        resident.close(words("session_closed", door.language))
+    door.close()

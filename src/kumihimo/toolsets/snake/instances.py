@@ -1,0 +1,58 @@
+"""What a Runner is answered."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import UNSET, Struct, UnsetType
+
+from kumihimo.domain.agent import CLIENTS
+from kumihimo.operations.instances import Health, Work
+from kumihimo.services.instances import Reported, Verdict
+from kumihimo.settings import Language
+from kumihimo.toolsets.snake.answer import Answer, Shape
+
+
+class HealthAnswer(Struct, frozen=True, kw_only=True):
+    status: str
+    version: str
+    timestamp: datetime
+
+
+class VerdictAnswer(Struct, frozen=True, kw_only=True):
+    should_start: bool
+    ai_type: str | UnsetType = UNSET
+    client: str | UnsetType = UNSET
+
+
+class InstanceAnswer(Answer, frozen=True):
+    instance_token: str | UnsetType = UNSET
+
+
+class PairShape(Shape, frozen=True):
+    agent_id: str
+    project_id: str
+
+
+class WorkAnswer(Answer, frozen=True):
+    pairs: list[PairShape]
+    timed_out: bool
+
+
+def health(it: Health, _: Language) -> HealthAnswer:
+    return HealthAnswer(status="ok", version=it.version, timestamp=it.at)
+
+
+def verdict(it: Verdict, _: Language) -> VerdictAnswer:
+    if not it.start or it.client is None:
+        return VerdictAnswer(should_start=False)
+    return VerdictAnswer(should_start=True, ai_type=CLIENTS[it.client], client=it.client)
+
+
+def instance(it: Reported, _: Language) -> InstanceAnswer:
+    return InstanceAnswer(instance_token=it.token or UNSET)
+
+
+def work(it: Work, _: Language) -> WorkAnswer:
+    pairs = [PairShape(agent_id=pair.agent_id, project_id=pair.project_id) for pair in it.pairs]
+    return WorkAnswer(pairs=pairs, timed_out=it.timed_out)
