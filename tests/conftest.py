@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,11 +13,13 @@ from kumihimo.testing.databases import PostgresServer
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+def postgres() -> Iterator[PostgresServer]:
     """One server for each process of the test run."""
-    server = PostgresServer(tmp_path_factory.mktemp("pg") / "data")
-    yield server
-    server.stop()
+    # Not in pytest's own folder: another run of pytest clears that up.
+    with tempfile.TemporaryDirectory(prefix="kumi-pg-") as folder:
+        server = PostgresServer(Path(folder) / "data")
+        yield server
+        server.stop()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

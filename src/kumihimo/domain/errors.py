@@ -9,7 +9,7 @@ KumihimoError
 │   └── NameTaken  DependencyCycle  CursorInvalid  ToolsetClash
 ├── WrongState
 │   ├── IllegalTransition  TaskNotReady  SessionAlreadyRunning  StaleFence
-│   └── HandoffAlreadyAccepted  GroupHasRunningAgents  TaskHeld
+│   └── HandoffAlreadyAccepted  GroupHasRunningAgents  GroupNotActive  TaskHeld
 ├── Refused
 │   └── LoginRefused  TokenRefused  TaskRefused  ExecutionRefused  AgentBusy  PermissionDenied
 ├── ConfigError
@@ -172,6 +172,11 @@ class HandoffAlreadyAccepted(WrongState):
 class GroupHasRunningAgents(WrongState):
     def __init__(self, group: str, running: int) -> None:
         super().__init__(group=group, running=running)
+
+
+class GroupNotActive(WrongState):
+    def __init__(self, group: str) -> None:
+        super().__init__(group=group)
 
 
 class Refused(KumihimoError):

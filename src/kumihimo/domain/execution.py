@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kumihimo.domain.errors import InvalidValue
+from kumihimo.domain.errors import IllegalTransition, InvalidValue
 from kumihimo.domain.event import Change
 from kumihimo.domain.states import StateTable
 
@@ -125,6 +125,12 @@ class Execution(Struct, frozen=True):
         """Given back before anything was started: somebody else may claim it."""
         back = replace(self, status=self._next("release"), owner=None, lease_until=None)
         return Change(back, "execution.released", at)
+
+    def renew(self, lease_until: datetime, at: datetime) -> Change[Execution]:
+        """The owner still lives. What nobody has claimed, or what is over, has no lease to renew."""
+        if self.lease_until is None:
+            raise IllegalTransition("execution", self.id, self.status, "renew", STATES.actions(self.status))
+        return Change(replace(self, lease_until=lease_until), "execution.renewed", at)
 
     def start(self, at: datetime) -> Change[Execution]:
         return Change(replace(self, status=self._next("start"), started_at=at), "execution.started", at)

@@ -69,9 +69,13 @@ class Agents(Service):
     def rekey(self, reference: str) -> KeyedAgent:
         """A new passkey; the old one is good no longer."""
         agent = self.show(reference)
-        return self._with_new_passkey(
-            agent, lambda transaction: transaction.agents.save(Change(agent, "agent.rekeyed", self.clock()))
-        )
+
+        def note(transaction: Transaction) -> None:
+            # As it is by now: hashing took a while, and others may have changed it.
+            newest = transaction.agents.lock(agent.id) or agent
+            transaction.agents.save(Change(newest, "agent.rekeyed", self.clock()))
+
+        return self._with_new_passkey(agent, note)
 
     @lookup
     def show(self, transaction: Transaction, reference: str) -> Agent:

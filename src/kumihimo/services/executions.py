@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from kumihimo.domain.agent import Agent
-from kumihimo.domain.errors import ExecutionNotFound, StaleFence
+from kumihimo.domain.errors import ExecutionNotFound, GroupNotActive, StaleFence
 from kumihimo.domain.event import Change
 from kumihimo.domain.execution import Execution, ExecutionStatus, FailureReason, Origin, Report
 from kumihimo.domain.task import Task
@@ -54,6 +54,11 @@ class Executions(Service):
     def enqueue(self, transaction: Transaction, wish: Wish) -> Execution | None:
         """Write down what is wanted. None where the task has a running session already."""
         now = self.clock()
+        if wish.group_id is not None:
+            # Locked, so that nobody deletes the group while something is put into it.
+            group = transaction.groups.lock(wish.group_id)
+            if group is None or group.status != "active":
+                raise GroupNotActive(wish.group_id)
         project_id = wish.task.project_id if wish.task else wish.project_id
         number = transaction.projects.take_session_number(project_id) if wish.numbered and project_id else None
         execution = Execution(
@@ -87,10 +92,8 @@ class Executions(Service):
 
     @command
     def renew(self, transaction: Transaction, execution_id: str, fence: int, lease: timedelta = LEASE) -> Execution:
-        execution = self._fenced(transaction, execution_id, fence)
         now = self.clock()
-        renewed = msgspec.structs.replace(execution, lease_until=now + lease)
-        return self._save(transaction, Change(renewed, "execution.renewed", now))
+        return self._save(transaction, self._fenced(transaction, execution_id, fence).renew(now + lease, now))
 
     @command
     def release(self, transaction: Transaction, execution_id: str, fence: int) -> Execution:

@@ -60,18 +60,12 @@ class Projects(Service):
     def init(self, transaction: Transaction, folder: str, *, git: bool, client: str = "claude-code") -> Initialised:
         """The folder as a project with the built-in agents, made where it is missing. Safe to repeat."""
         existing = transaction.projects.in_folder(folder)
-        if existing is None:
-            project = self._add(transaction, self._free_name(transaction, Path(folder).name), folder, git)
-        else:
-            project = existing
-            if project.status == "archived":
-                change = project.move("resume", self.clock())
-                transaction.projects.save(change)
-                project = change.value
+        made = None if existing else self._try_to_add(transaction, folder, git)
+        project = made or self._taken_up(transaction, folder)
         team = [self._built_in(transaction, built_in, client) for built_in in agents.BUILT_INS]
         for member in team:
             project = self._assign(transaction, project, member)
-        return Initialised(project, existing is None, team)
+        return Initialised(project, made is not None, team)
 
     @command
     def add(self, transaction: Transaction, name: str, folder: str, *, worktrees: bool = False) -> Project:
@@ -121,10 +115,33 @@ class Projects(Service):
         found = find(transaction, reference)
         return transaction.projects.lock(found.id) or found
 
-    def _add(self, transaction: Transaction, name: str, folder: str, worktrees: bool) -> Project:
+    def _try_to_add(self, transaction: Transaction, folder: str, git: bool) -> Project | None:
+        """The folder as a new project; None where somebody else was faster."""
+        while True:
+            project = self._new(self._free_name(transaction, Path(folder).name), folder, git)
+            if transaction.projects.add(Change(project, "project.created", project.created_at)):
+                return project
+            if transaction.projects.in_folder(folder) is not None:
+                return None
+
+    def _taken_up(self, transaction: Transaction, folder: str) -> Project:
+        """The project that a folder is already, locked, and active again where it was archived."""
+        found = transaction.projects.in_folder(folder)
+        project = transaction.projects.lock(found.id) if found else None
+        assert project is not None, "projects are never deleted"
+        if project.status != "archived":
+            return project
+        change = project.move("resume", self.clock())
+        transaction.projects.save(change)
+        return change.value
+
+    def _new(self, name: str, folder: str, worktrees: bool) -> Project:
         now = self.clock()
-        project = Project(self.identifiers.new("project"), name, folder, "active", worktrees, now, now)
-        if not transaction.projects.add(Change(project, "project.created", now)):
+        return Project(self.identifiers.new("project"), name, folder, "active", worktrees, now, now)
+
+    def _add(self, transaction: Transaction, name: str, folder: str, worktrees: bool) -> Project:
+        project = self._new(name, folder, worktrees)
+        if not transaction.projects.add(Change(project, "project.created", project.created_at)):
             raise NameTaken("project", name)
         return project
 
@@ -152,5 +169,7 @@ class Projects(Service):
             self.identifiers.new("agent"), built_in.name, "ai", "active", client, None, built_in.role,
             built_in.system_prompt, (), (), Scope(), now, now,
         )  # fmt: skip
-        transaction.agents.add(Change(agent, "agent.created", now))
-        return agent
+        if transaction.agents.add(Change(agent, "agent.created", now)):
+            return agent
+        # Somebody else made it a moment ago.
+        return transaction.agents.named(built_in.name) or agent

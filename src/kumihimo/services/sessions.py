@@ -58,7 +58,8 @@ class Sessions(Service):
     def open(self, transaction: Transaction, agent_id: str, project_id: str, process: Process | None = None) -> Login:
         """A session for an agent that is known to be itself."""
         agent = transaction.agents.get(agent_id)
-        project = None if "\0" in project_id else transaction.projects.get(project_id)
+        # Locked, so that nobody takes the agent out of the project while it logs in.
+        project = None if "\0" in project_id else transaction.projects.lock(project_id)
         if agent is None or project is None or agent.id not in project.agent_ids:
             raise LoginRefused
         if agent.status != "active" or agent.type != "ai" or project.status == "archived":

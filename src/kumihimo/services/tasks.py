@@ -12,7 +12,7 @@ from kumihimo.domain.agent import Agent, AgentType, Scope
 from kumihimo.domain.errors import DependencyCycle, InvalidValue, TaskHeld, TaskNotFound, TaskNotReady
 from kumihimo.domain.event import Change
 from kumihimo.domain.project import Project
-from kumihimo.domain.task import ASSIGNABLE, Priority, Task, TaskStatus, TaskType
+from kumihimo.domain.task import ASSIGNABLE, ENDED, Priority, Task, TaskStatus, TaskType
 from kumihimo.services import agents, projects
 from kumihimo.services.projects import Place
 from kumihimo.services.references import by_id, number
@@ -131,11 +131,13 @@ class Tasks(Service):
         project = projects.at(transaction, place)
         now = self.clock()
         here = Place(project.id)
-        parent = None if new.parent is None else self._related(transaction, here, "parent", new.parent)
+        # The number is taken first: that locks the project, so the parent can't be finished while a subtask is added.
+        number = transaction.projects.take_task_number(project.id)
+        parent = None if new.parent is None else self._open_parent(transaction, here, new.parent)
         assignee = self._assignee(transaction, new.assignee, new.assignee_type)
         task = Task(
             id=self.identifiers.new("task"),
-            number=transaction.projects.take_task_number(project.id),
+            number=number,
             project_id=project.id,
             title=text.line("title", new.title),
             description=text.long("description", new.description),
@@ -280,7 +282,6 @@ class Tasks(Service):
         return change.value
 
     def _edit(self, transaction: Transaction, task: Task, fields: dict[str, Any]) -> Task:
-        here = Place(task.project_id)
         checked: dict[str, Any] = {name: fields[name] for name in ("priority", "type") if name in fields}
         if "title" in fields:
             checked["title"] = text.line("title", fields["title"])
@@ -293,9 +294,7 @@ class Tasks(Service):
             text.lines("exclude", fields.get("exclude", task.scope.exclude)),
         )
         if "parent" in fields:
-            checked["parent_id"] = self._new_parent(
-                transaction, task, self._related(transaction, here, "parent", fields["parent"])
-            )
+            checked["parent_id"] = self._new_parent(transaction, task, fields["parent"])
         if "depends_on" in fields:
             checked["depends_on"] = self._new_dependencies(transaction, task, fields["depends_on"])
         changes = {name: value for name, value in checked.items() if getattr(task, name) != value}
@@ -368,11 +367,19 @@ class Tasks(Service):
                 raise DependencyCycle(task.number, other.number if other else 0)
         return targets
 
-    def _new_parent(self, transaction: Transaction, task: Task, parent: Task) -> str:
+    def _new_parent(self, transaction: Transaction, task: Task, reference: Reference) -> str:
         transaction.projects.lock(task.project_id)
+        parent = self._open_parent(transaction, Place(task.project_id), reference)
         if transaction.tasks.descends_from(parent.id, task.id):
             raise InvalidValue("parent", "own_parent")
         return parent.id
+
+    def _open_parent(self, transaction: Transaction, here: Place, reference: Reference) -> Task:
+        """A task that may still get subtasks; the project is locked."""
+        parent = self._related(transaction, here, "parent", reference)
+        if parent.status in ENDED:
+            raise InvalidValue("parent", "parent_over", value=parent.number, state=parent.status)
+        return parent
 
 
 def _numbers(numbers: Sequence[int]) -> str:

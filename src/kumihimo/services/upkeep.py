@@ -105,10 +105,13 @@ def move(settings: Settings, target: str) -> Copied:
 def fold(board: Board, retention_days: float) -> int:
     """Remove overtaken events that are older than that."""
     before = microseconds(board.clock() - timedelta(days=retention_days))
-    gone = 0
-    while some := board.store.write(lambda transaction: transaction.events.fold(before)):
+    gone, start = 0, 0
+    while True:
+        some, end = board.store.write(lambda transaction, start=start: transaction.events.fold(before, start))
         gone += some
-    return gone
+        if end is None:
+            return gone
+        start = end
 
 
 def overview(board: Board, settings: Settings) -> Overview:

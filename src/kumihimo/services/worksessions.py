@@ -76,7 +76,9 @@ class WorkSessions(Service):
         worker = agents.find(transaction, agent or task.assignee_id or DEFAULT_AGENT)
         task = self._tasks.begin(task, worker)
         execution = self._executions.enqueue(Wish(worker, "session", task=task, numbered=True))
-        assert execution is not None, "the task is locked, so nobody opened a session since we looked"
+        if execution is None:
+            # A worker's run came in between: the unique index decides.
+            raise SessionAlreadyRunning(task.number, None)
         change = execution.start(self.clock())
         transaction.executions.save(change)
         return WorkSession(change.value, task, worker)

@@ -14,12 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+from kumihimo.domain.errors import StoreUnreachable
 from kumihimo.store.store import Store
 
 _IN_MODIFY = 0x2
 _IN_CLOEXEC = 0o2000000
 _IN_NONBLOCK = 0o4000
 _POLL_SECONDS = 0.025
+_DEAF_SECONDS = 0.25
 
 
 class Bell(Protocol):
@@ -42,7 +44,10 @@ class InotifyBell:
             raise OSError(ctypes.get_errno(), "inotify is not to be had")
 
     def wait(self, seconds: float) -> bool:
-        if not select.select([self._file], [], [], seconds)[0]:
+        # Not select(): that knows only the first 1,024 descriptors.
+        poll = select.poll()
+        poll.register(self._file, select.POLLIN)
+        if not poll.poll(max(0.0, seconds) * 1000):
             return False
         os.read(self._file, 65536)
         return True
@@ -74,13 +79,25 @@ class PollingBell:
 
 
 class ListeningBell:
-    """A PostgreSQL connection of its own, which hears the notices."""
+    """A PostgreSQL connection of its own, which hears the notices; opened again when it was lost."""
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    def __init__(self, listen: Callable[[], Any]) -> None:
+        self._listen = listen
+        self._connection = listen()
 
     def wait(self, seconds: float) -> bool:
-        return bool(list(self._connection.notifies(timeout=seconds, stop_after=1)))
+        from psycopg import OperationalError
+
+        try:
+            if self._connection.closed:
+                self._connection = self._listen()
+                # Something may have been rung while nobody listened.
+                return True
+            return bool(list(self._connection.notifies(timeout=seconds, stop_after=1)))
+        except (OperationalError, StoreUnreachable):
+            self._connection.close()
+            time.sleep(min(seconds, _DEAF_SECONDS))
+            return False
 
     def close(self) -> None:
         self._connection.close()
@@ -90,7 +107,7 @@ def bell_of(store: Store) -> Bell:
     """The best bell that this store has here."""
     connection: Any = store.connection
     if connection.dialect.name == "postgres":
-        return ListeningBell(connection.listen())
+        return ListeningBell(connection.listen)
     if sys.platform == "linux":
         try:
             return InotifyBell(connection.bell)

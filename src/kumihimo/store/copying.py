@@ -7,30 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kumihimo.domain.errors import StoreNotEmpty
+from kumihimo.domain.errors import KumihimoError, StoreNotEmpty
 from kumihimo.store.connection import Connection
+from kumihimo.store.schema import TABLES
 from kumihimo.store.store import Store
 
-# In this order every row finds what it points to. Tasks point to one another and to runs: those links come afterwards.
-TABLES = (
-    "meta",
-    "projects",
-    "agents",
-    "passkeys",
-    "project_agents",
-    "tasks",
-    "task_dependencies",
-    "context_entries",
-    "handoffs",
-    "memories",
-    "sessions",
-    "run_groups",
-    "executions",
-    "instances",
-    "start_orders",
-    "tokens",
-    "events",
-)
 _BATCH = 500
 _LATER = ("parent_id", "claimed_by")
 _LINKS = ("project_agents", "task_dependencies", "start_orders")
@@ -38,7 +19,19 @@ _LINKS = ("project_agents", "task_dependencies", "start_orders")
 
 def copy_board(source: Store, target: Store) -> dict[str, int]:
     """Every row of one board into an empty one, in one snapshot and one transaction. Answers the rows per table."""
-    reading, writing = source.connection, target.connection
+    try:
+        return _copy(source.connection, target.connection)
+    except KumihimoError:
+        raise
+    except Exception as error:
+        for connection in (target.connection, source.connection):
+            translated = connection.translate(error)
+            if translated is not error:
+                raise translated from error
+        raise
+
+
+def _copy(reading: Connection, writing: Connection) -> dict[str, int]:
     reading.begin_read()
     try:
         writing.begin_write()

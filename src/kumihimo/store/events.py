@@ -58,18 +58,20 @@ class Events:
         """The cursor behind everything that is settled now."""
         return str(self._connection.horizon())
 
-    def fold(self, before: int, limit: int = 10_000) -> int:
+    def fold(self, before: int, after: int = 0, window: int = 2_000) -> tuple[int, int | None]:
         """Remove events older than `before` (microseconds) that a newer event of the same thing has overtaken.
 
-        What is left still replays to the same board. Answers how many went; ask again until none does.
+        What is left still replays to the same board. Looks at one window of numbers behind `after`, so that nobody waits
+        long; answers how many went, and where to go on, or None at the end.
         """
+        end = after + window
         gone = self._connection.execute(
-            "DELETE FROM events WHERE seq IN (SELECT old.seq FROM events AS old WHERE old.at < ? AND old.seq < ("
-            "SELECT max(newer.seq) FROM events AS newer WHERE newer.subject = old.subject) "
-            "ORDER BY old.seq LIMIT ?) RETURNING 1",
-            (before, limit),
+            "DELETE FROM events WHERE seq > ? AND seq <= ? AND at < ? AND EXISTS ("
+            "SELECT 1 FROM events AS newer WHERE newer.subject = events.subject AND newer.seq > events.seq) RETURNING 1",
+            (after, end, before),
         )
-        return len(gone)
+        more = self._connection.execute("SELECT 1 FROM events WHERE seq > ? LIMIT 1", (end,))
+        return len(gone), end if more else None
 
 
 def _position(cursor: str | None) -> int:

@@ -40,6 +40,11 @@ def decode(cursor: str, *kinds: type) -> list[Any]:
         parts = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), type=list[Any])
     except (msgspec.MsgspecError, binascii.Error, ValueError):
         raise CursorInvalid(cursor) from None
-    if [type(part) for part in parts] != list(kinds):
+    if [type(part) for part in parts] != list(kinds) or not all(map(_storable, parts)):
         raise CursorInvalid(cursor)
     return parts
+
+
+def _storable(part: Any) -> bool:
+    """Whether both databases can compare with it."""
+    return abs(part) < 2**63 if isinstance(part, int) else "\0" not in str(part)

@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from kumihimo.domain.errors import StoreNotOurs, StoreNotWritable, StoreUnreachable
 from kumihimo.store.mapping import Row
+from kumihimo.store.schema import TABLES
 
 CHANNEL = "kumihimo"
 # The upper 16 bits of the advisory locks of event writers: "KU".
@@ -65,6 +66,10 @@ class PostgresConnection:
     def begin_read(self) -> None:
         self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
+    def ready(self) -> None:
+        if self._database.closed:
+            self._database = self._connect()
+
     def commit(self) -> None:
         self._database.execute("COMMIT")
 
@@ -86,7 +91,8 @@ class PostgresConnection:
 
     def announce(self) -> None:
         self.execute(
-            "SELECT pg_advisory_xact_lock_shared(?::bigint + (SELECT last_value FROM events_seq_seq))",
+            # An unused sequence already says the number that it will give out first.
+            "SELECT pg_advisory_xact_lock_shared(?::bigint + (SELECT last_value - (NOT is_called)::int FROM events_seq_seq))",
             (_LOCK_SPACE,),
         )
 
@@ -118,9 +124,7 @@ class PostgresConnection:
         self.execute("SELECT pg_advisory_xact_lock(?)", (_MIGRATION_LOCK,))
         if self.execute("SELECT to_regclass('kumihimo_schema') IS NOT NULL")[0][0]:
             return self.execute("SELECT version FROM kumihimo_schema")[0][0]
-        if self.execute(
-            "SELECT coalesce(to_regclass('projects'), to_regclass('tasks'), to_regclass('events')) IS NOT NULL"
-        )[0][0]:
+        if any(self.execute("SELECT to_regclass(?) IS NOT NULL", (table,))[0][0] for table in TABLES):
             raise StoreNotOurs(self.place)
         return 0
 
@@ -158,8 +162,7 @@ class PostgresConnection:
         self._database.close()
 
     def _begin(self, statement: str) -> None:
-        if self._database.closed:
-            self._database = self._connect()
+        self.ready()
         self._database.execute(statement.encode())
 
     def _connect(self) -> psycopg.Connection[Row]:

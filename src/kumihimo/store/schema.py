@@ -10,6 +10,26 @@ from kumihimo.store.connection import Connection
 # The number of the newest file in `migrations/`; a test holds the two together. Not counted at start-up: a start that
 # finds the database in order reads no file.
 VERSION = 2
+# In this order every row finds what it points to. Tasks point to one another and to runs: those links come afterwards.
+TABLES = (
+    "meta",
+    "projects",
+    "agents",
+    "passkeys",
+    "project_agents",
+    "tasks",
+    "task_dependencies",
+    "context_entries",
+    "handoffs",
+    "memories",
+    "sessions",
+    "run_groups",
+    "executions",
+    "instances",
+    "start_orders",
+    "tokens",
+    "events",
+)
 _FOLDER = Path(__file__).parent / "migrations"
 
 

@@ -11,6 +11,7 @@ import os
 import random
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,9 @@ class SqliteConnection:
     def begin_read(self) -> None:
         self._database.execute("BEGIN")
 
+    def ready(self) -> None:
+        """Nothing to do: a file does not hang up."""
+
     def commit(self) -> None:
         self._database.execute("COMMIT")
 
@@ -102,9 +106,12 @@ class SqliteConnection:
 
     def ring(self) -> None:
         """One byte into a file beside the database. Never watched: `-wal`, which goes away with its last user."""
-        if self._bell_file is None:
-            self._bell_file = os.open(self._bell, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        os.pwrite(self._bell_file, b"!", 0)
+        # What was committed is committed: a bell that can't be rung must not make anybody do it again. Readers look by
+        # themselves within a second.
+        with suppress(OSError):
+            if self._bell_file is None:
+                self._bell_file = os.open(self._bell, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            os.pwrite(self._bell_file, b"!", 0)
 
     @property
     def bell(self) -> Path:
@@ -160,6 +167,12 @@ def _open(path: Path) -> Any:
     except apsw.NotADBError:
         database.close()
         raise StoreNotOurs(str(path)) from None
+    except apsw.CorruptError as error:
+        database.close()
+        raise StoreDamaged(str(path), reason=str(error)) from None
+    except apsw.BusyError as error:
+        database.close()
+        raise StoreUnreachable(str(path), reason=str(error)) from None
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError) as error:
         database.close()
         raise StoreNotWritable(str(path), reason=str(error)) from None

@@ -95,6 +95,7 @@ class Store:
         if self._open:
             return query(self._transaction)
         try:
+            self.connection.ready()
             return query(self._transaction)
         except Exception as error:
             translated = self.connection.translate(error)
@@ -104,11 +105,11 @@ class Store:
 
     def events_after(self, cursor: str | None, limit: int = 500) -> list[Event]:
         """The feed: settled events behind the cursor, each once, no effect before its cause."""
-        return self._transaction.events.after(cursor, limit)
+        return self.look(lambda transaction: transaction.events.after(cursor, limit))
 
     def newest_cursor(self) -> str:
         """Behind everything settled. Taken before a snapshot is read, nothing between the two is missed."""
-        return self._transaction.events.newest()
+        return self.look(lambda transaction: transaction.events.newest())
 
     def close(self) -> None:
         self.connection.close()

@@ -43,12 +43,15 @@ class Tasks(Repository[Task]):
         limit: int,
         cursor: str | None = None,
     ) -> Page[Task]:
-        """Newest first."""
-        where = Where().equal("project_id", project_id).among("status", statuses)
-        where.equal("assignee_id", assignee_id)
-        if cursor is not None:
-            where.condition("number < ?", *decode(cursor, int))
-        tasks = self.many(f"{where.text} ORDER BY number DESC LIMIT ?", (*where.values, limit + 1))
+        """Newest first. Several statuses are asked for one by one: each is then the end of an index."""
+        before = None if cursor is None else decode(cursor, int)[0]
+        tasks: list[Task] = []
+        for status in statuses or (None,):
+            where = Where().equal("project_id", project_id).equal("status", status).equal("assignee_id", assignee_id)
+            if before is not None:
+                where.condition("number < ?", before)
+            tasks += self.many(f"{where.text} ORDER BY number DESC LIMIT ?", (*where.values, limit + 1))
+        tasks.sort(key=lambda task: -task.number)
         more = len(tasks) > limit
         return Page(tasks[:limit], encode(tasks[limit - 1].number) if more else None)
 

@@ -41,3 +41,8 @@ ALTER TABLE tasks ADD COLUMN claimed_by @id@ REFERENCES executions (id);
 
 CREATE INDEX tasks_in_progress ON tasks (assignee_id, project_id) WHERE status = 'in_progress';
 CREATE INDEX executions_by_session ON executions (session_id) WHERE session_id IS NOT NULL;
+
+-- Lists that are asked for by something rare must not walk everything else.
+CREATE INDEX executions_by_status ON executions (status, queued_at, id);
+CREATE INDEX handoffs_all_pending ON handoffs (seq) WHERE accepted_at IS NULL;
+CREATE INDEX tasks_of_assignee ON tasks (project_id, assignee_id, number);

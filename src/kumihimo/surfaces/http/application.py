@@ -86,12 +86,16 @@ class Application:
         pair = (token.agent_id, token.project_id) if token.agent_id and token.project_id else None
         return Caller(token.kind, self._door.anywhere, only=pair)
 
+    async def close(self) -> None:
+        """End every stream and cancel every call."""
+        for endpoint in tuple(self._endpoints.values()):
+            await endpoint.close()
+
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        for endpoint in self._endpoints.values():
-            await endpoint.close()
+        await self.close()
         await send({"type": "lifespan.shutdown.complete"})
 
 

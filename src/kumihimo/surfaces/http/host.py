@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import signal
 import socket
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -30,7 +33,10 @@ class Host:
 
     def run(self, address: str, port: int | None, on_listening: Callable[[str], None]) -> None:
         """Serve until SIGTERM or SIGINT. ConfigError where another process of this home does, or no port is free."""
+        import asyncio
+
         import uvicorn
+        import uvloop
 
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self._folder / "up.lock").open("w") as lock:
@@ -42,14 +48,16 @@ class Host:
             door = Door(self._settings)
             listener = self._listen(address, port)
             bound = listener.getsockname()[1]
+            token = owner_token(self._settings.token_file)
             on_listening(self._announce(address, bound))
-            application = Application(door, owner_token(self._settings.token_file), _hosts(address))
+            application = Application(door, token, _hosts(address))
             config = uvicorn.Config(
                 application, loop="uvloop", http="httptools", lifespan="on", log_config=None, access_log=False,
                 server_header=False, timeout_graceful_shutdown=5,
             )  # fmt: skip
             try:
-                uvicorn.Server(config).run(sockets=[listener])
+                with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                    runner.run(_serve(uvicorn.Server(config), application, listener))
             finally:
                 (self._folder / FILE).unlink(missing_ok=True)
                 door.close()
@@ -79,6 +87,24 @@ class Host:
         _write(self._folder / FILE, msgspec.json.encode(running))
         _write(self._folder / "port", str(port).encode())
         return running.url
+
+
+async def _serve(server: Any, application: Application, listener: socket.socket) -> None:
+    """Serve until a signal comes; then streams end first, so that they hold nothing up."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    stopping: list[asyncio.Task[None]] = []
+
+    async def stop() -> None:
+        await application.close()
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, lambda: stopping.append(loop.create_task(stop())))
+    # It would catch the signals itself, and raise them once more when it is done.
+    server.capture_signals = nullcontext
+    await server.serve(sockets=[listener])
 
 
 def _hosts(address: str) -> tuple[str, ...]:

@@ -1,0 +1,29 @@
+"""Fixtures of the store's tests."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kumihimo.testing.boards import BoardKit
+
+_STARTS = itertools.count(10**6, 10**6)
+
+
+@pytest.fixture
+def open_kit() -> Iterator[Callable[[str | Path], BoardKit]]:
+    """Further boards of a test, each with its own connection, closed when the test is over."""
+    with contextlib.ExitStack() as stack:
+
+        def make(database: str | Path) -> BoardKit:
+            kit = BoardKit(database)
+            stack.callback(kit.close)
+            # Ids that no other board of the test gives out.
+            kit.board.tasks.identifiers._random_bytes._count = next(_STARTS)  # type: ignore[attr-defined]
+            return kit
+
+        yield make
