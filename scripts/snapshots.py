@@ -20,12 +20,17 @@ from kumihimo.domain import agent, execution, group, handoff, memory, project, s
 from kumihimo.domain.states import StateTable
 from kumihimo.operations.catalogue import every
 from kumihimo.operations.operation import Operation
+from kumihimo.settings import Flags, load
 from kumihimo.surfaces.cli.program import PROGRAM, Root
 from kumihimo.surfaces.cli.verbs import GROUPS, VERBS, WAYS
+from kumihimo.surfaces.mcp.catalogs import Bench
+from kumihimo.surfaces.mcp.door import Door
 from kumihimo.toolsets.camel.presenting import MANY, ONE, answer_type
+from kumihimo.toolsets.registry import NAMES, toolset
+from kumihimo.wire.revision import STATELESS
 
 ROOT = Path(__file__).resolve().parent.parent
-NOUNS = (project, agent, task, session, execution, group, handoff, memory)
+DOMAIN = (project, agent, task, session, execution, group, handoff, memory)
 
 
 def snapshot(operation: Operation[Any, Any]) -> str:
@@ -100,7 +105,7 @@ def verbs_page() -> str:
 
 def states_page() -> str:
     lines = ["# States", "", "The state tables of the domain, drawn. Made from the code: `make snapshots`.", ""]
-    for noun in NOUNS:
+    for noun in DOMAIN:
         table: StateTable = noun.STATES
         lines += [f"## {table.noun.capitalize()}", "", "```mermaid", "stateDiagram-v2"]
         lines += [f"    [*] --> {state}" for state in table.initial]
@@ -111,10 +116,24 @@ def states_page() -> str:
     return "\n".join(lines)
 
 
+def tool_snapshots() -> dict[Path, str]:
+    """Every tool of every toolset, as `tools/list` shows it to the newest clients."""
+    door = Door(load(Flags(db=":none:"), {"KUMI_HOME": "/nowhere"}, ROOT))
+    files: dict[Path, str] = {}
+    for name in NAMES:
+        catalog = Bench(door, [toolset(name)], lambda _, __: door.owner()).catalog()
+        for tool in catalog.tools.values():
+            if tool.listed:
+                text = msgspec.json.format(msgspec.json.encode(tool.definition(STATELESS), order="sorted"), indent=2)
+                files[ROOT / "tests/snapshots/tools" / name / f"{tool.name}.json"] = text.decode() + "\n"
+    return files
+
+
 def derived() -> dict[Path, str]:
     files = {
         ROOT / "tests/snapshots/operations" / f"{operation.name}.json": snapshot(operation) for operation in every()
     }
+    files |= tool_snapshots()
     files[ROOT / "docs/reference/operations.md"] = operations_page()
     files[ROOT / "docs/reference/verbs.md"] = verbs_page()
     files[ROOT / "docs/reference/states.md"] = states_page()
@@ -122,9 +141,9 @@ def derived() -> dict[Path, str]:
 
 
 def differences(files: dict[Path, str]) -> Iterable[str]:
-    known = set((ROOT / "tests/snapshots/operations").glob("*.json"))
+    known = set((ROOT / "tests/snapshots").rglob("*.json"))
     for path in sorted(known - set(files)):
-        yield f"{path.relative_to(ROOT)} belongs to no operation: remove it\n"
+        yield f"{path.relative_to(ROOT)} belongs to nothing any more: remove it\n"
     for path, text in files.items():
         old = path.read_text("utf-8") if path.exists() else ""
         name = str(path.relative_to(ROOT))

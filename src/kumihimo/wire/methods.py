@@ -157,6 +157,12 @@ def subscribe(request: Request) -> Outcome:
     if len(request.peer.memory.subscribed) >= MOST_SUBSCRIPTIONS:
         raise InvalidParams(f"more than {MOST_SUBSCRIPTIONS} subscriptions: unsubscribe from some")
     request.peer.memory.subscribed.add(uri)
+    return _watched(request) if request.server.watches else b"{}"
+
+
+async def _watched(request: Request) -> bytes:
+    """A coroutine, because who watches needs an event loop."""
+    await request.server.start_watching()
     return b"{}"
 
 

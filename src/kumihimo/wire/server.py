@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from kumihimo.wire.catalog import Catalog
@@ -16,8 +16,12 @@ from kumihimo.wire.revision import SUPPORTED, Revision
 from kumihimo.wire.task import EXTENSION, TaskStore
 
 if TYPE_CHECKING:
+    import asyncio
+
     from kumihimo.wire.request import Request
 
+Watch = Callable[[Changes, Callable[[], None]], Coroutine[Any, Any, None]]
+"""Announces changes, and calls its second argument once it misses none any more."""
 Completer = Callable[["Request", Reference, CompletionArgument, CompletionContext], Any]
 
 
@@ -32,7 +36,8 @@ class Server:
     audience, so that its lists stay encoded). `complete` proposes values of arguments, as a Completion. `key` signs
     HTTP sessions and request states: processes that share it accept each other's. `subject(caller)` is the text
     that a session and a state are bound to, so that one caller cannot use another's. `unknown_resource` is the code for
-    one in the revisions with a handshake; the stateless one has its own.
+    one in the revisions with a handshake; the stateless one has its own. `watch` announces changes for as long as it runs;
+    it is started with the first subscription, so that nobody pays for what nobody listens to.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class Server:
         clock: Callable[[], float] = time.time,
         on_fault: Callable[[str, BaseException], None] | None = None,
         unknown_resource: int = OLD_RESOURCE_NOT_FOUND,
+        watch: Watch | None = None,
     ) -> None:
         self.info = info
         self.catalog = catalog
@@ -62,9 +68,35 @@ class Server:
         self.changes = Changes()
         self.on_fault = on_fault if on_fault is not None else _report
         self.unknown_resource = unknown_resource
+        self._watch = watch
+        self._watching: asyncio.Task[None] | None = None
         self._info = encode(info)
         self._stateless_meta = b'"%b":%b' % (SERVER_INFO.encode(), self._info)
         self._stateless_open = b'{"resultType":"complete","_meta":{%b}' % self._stateless_meta
+
+    async def start_watching(self) -> None:
+        """Before a subscription is acknowledged: from then on nothing is missed."""
+        if self._watch is None:
+            return
+        import asyncio
+
+        if self._watching is None or self._watching.done():
+            self._ready = asyncio.Event()
+            self._watching = asyncio.get_running_loop().create_task(self._keep_watching(self._watch, self._ready))
+        assert self._ready is not None, "made with the task"
+        await self._ready.wait()
+
+    @property
+    def watches(self) -> bool:
+        return self._watch is not None
+
+    async def _keep_watching(self, watch: Watch, ready: "asyncio.Event") -> None:
+        try:
+            await watch(self.changes, ready.set)
+        except Exception as fault:  # noqa: BLE001 - the outermost frame of a task: a fault must not vanish with it
+            self.on_fault("watching for changes", fault)
+        finally:
+            ready.set()
 
     def catalog_for(self, caller: Any, revision: Revision) -> Catalog:
         catalog = self.catalog

@@ -66,6 +66,7 @@ def _granted(request: Request, wanted: Filter) -> Filter:
 
 async def _serve(request: Request, granted: Filter) -> bytes:
     inbox = Inbox()
+    await request.server.start_watching()
     changes = request.server.changes
     changes.listen(inbox, lambda change: inbox.put(change) if granted.admits(change) else None)
     tag = {SUBSCRIPTION_ID: request.id}

@@ -13,6 +13,7 @@ from kumihimo.services.board import Board
 from kumihimo.surfaces.http.access import Access, Identity
 from kumihimo.surfaces.mcp.catalogs import Bench
 from kumihimo.surfaces.mcp.door import Door
+from kumihimo.surfaces.mcp.watching import watcher
 from kumihimo.toolsets.registry import DEFAULT, together
 from kumihimo.toolsets.texts import words
 from kumihimo.wire.http import HttpServer
@@ -71,6 +72,7 @@ class Application:
             instructions=words("instructions", self._door.language),
             key=self._key,
             subject=_subject,
+            watch=watcher(self._door),
         )
         identify = partial(self._access.identify, toolsets=frozenset(names))
         made = self._endpoints[name] = HttpServer(server, authenticate=identify, allowed_hosts=self._hosts)

@@ -74,22 +74,22 @@ class Door:
     def perform(self, operation: Operation[Any, Any], work: Callable[[Board], R]) -> Any:
         """Do some work of an operation: now, or, where it may take long, as a coroutine that does it elsewhere."""
         if operation.patience is not None or operation.slow or self.remote:
-            return self._elsewhere(work)
+            return self.elsewhere(work)
         return work(self.board)
 
     def perform_reading(self, work: Callable[[Board], R]) -> Any:
         """As `perform`, for what only reads."""
-        return self._elsewhere(work) if self.remote else work(self.board)
+        return self.elsewhere(work) if self.remote else work(self.board)
 
     async def wait(self, work: Callable[[Board], R | None], seconds: float) -> R | None:
         """Ask again after every event until there is an answer; None after so many seconds."""
         import asyncio
 
         deadline = time.monotonic() + seconds
-        bell = await self._elsewhere(_bell)
+        bell = await self.elsewhere(_bell)
         try:
             while True:
-                answer = await self._elsewhere(work) if self.remote else work(self.board)
+                answer = await self.elsewhere(work) if self.remote else work(self.board)
                 left = deadline - time.monotonic()
                 if answer is not None or left <= 0:
                     return answer
@@ -103,7 +103,8 @@ class Door:
         for board in (*self._boards, *([self._own] if self._own else [])):
             board.store.close()
 
-    async def _elsewhere(self, work: Callable[[Board], R]) -> R:
+    async def elsewhere(self, work: Callable[[Board], R]) -> R:
+        """Some work in a thread that has a board of its own."""
         import asyncio
 
         if self._pool is None:

@@ -13,6 +13,7 @@ from kumihimo.services.board import Board
 from kumihimo.settings import Settings
 from kumihimo.surfaces.mcp.catalogs import Bench
 from kumihimo.surfaces.mcp.door import Door, Resident
+from kumihimo.surfaces.mcp.watching import watcher
 from kumihimo.toolsets.registry import together
 from kumihimo.toolsets.texts import words
 from kumihimo.wire import stdio
@@ -31,6 +32,7 @@ def serve(settings: Settings, names: list[str], agent_id: str | None) -> int:
             Implementation(name="kumihimo", version=__version__, title="Kumihimo"),
             Bench(door, toolsets, _callers(door, resident)).catalog(),
             instructions=words("instructions", settings.language),
+            watch=watcher(door),
             # A resident speaks JSON-RPC's own numbers in every revision.
             unknown_resource=OLD_RESOURCE_NOT_FOUND if resident is None else INVALID_PARAMS,
         )

@@ -1,0 +1,71 @@
+"""What changed on the board, as changes of resources: for clients that have subscribed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+
+from kumihimo.domain.event import Event
+from kumihimo.store.bell import bell_of
+from kumihimo.surfaces.mcp.door import Door
+from kumihimo.wire.changes import Changes
+
+_LOOK_AGAIN_SECONDS = 1.0
+
+
+class _Facts(msgspec.Struct):
+    """What a URI may be made of."""
+
+    number: int | None = None
+    name: str | None = None
+    task_id: str | None = None
+
+
+_decode = msgspec.json.Decoder(_Facts).decode
+
+
+def resources_of(event: Event) -> list[str]:
+    """The URIs under which the thing can be read, in every toolset."""
+    facts = _decode(event.data)
+    match event.noun:
+        case "task":
+            return [f"task://{event.subject}", f"task://{facts.number}"]
+        case "agent":
+            return [f"agent://{event.subject}", f"agent://{facts.name}"]
+        case "project":
+            return [f"project://{event.subject}"]
+        case "context" | "handoff":
+            return [f"{event.noun}://{facts.task_id}"]
+        case "execution":
+            return [f"execution://{event.subject}", f"executions://{facts.task_id}"]
+        case "memory":
+            return ["project://memory"]
+        case "session":
+            return ["session://current"]
+        case _:
+            return []
+
+
+def watcher(door: Door) -> Callable[[Changes, Callable[[], None]], Coroutine[Any, Any, None]]:
+    """Follows the feed from now on."""
+
+    async def watch(changes: Changes, ready: Callable[[], None]) -> None:
+        bell = await door.elsewhere(lambda board: bell_of(board.store))
+        cursor = await door.elsewhere(lambda board: board.store.newest_cursor())
+        ready()
+        try:
+            while True:
+                events = await door.elsewhere(lambda board, cursor=cursor: board.store.events_after(cursor))
+                for event in events:
+                    cursor = event.cursor
+                    for uri in resources_of(event):
+                        changes.resource(uri)
+                if not events:
+                    await asyncio.to_thread(bell.wait, _LOOK_AGAIN_SECONDS)
+        finally:
+            bell.close()
+
+    return watch
