@@ -10,11 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from recording import open_plain, play, record, spoken
+from tables import budget, percentile, show
+
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask
 from kumihimo.testing.boards import BoardKit
-from recording import open_plain, play, record, spoken
-from tables import budget, percentile, show
 
 WRITERS, SECONDS = 4, 5.0
 # A wait that belongs to the start of a process is none of the handler's.

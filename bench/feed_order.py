@@ -15,9 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tables import show
+
 from kumihimo.store.postgres import PostgresConnection
 from kumihimo.testing.databases import PostgresServer
-from tables import show
 
 WRITERS, COUNT = 4, 500
 PARENTS, CHILDREN = 8, 4

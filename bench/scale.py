@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tables import budget, median, show
+
 from kumihimo.services.executions import Wish
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask
 from kumihimo.testing.boards import BoardKit
-from tables import budget, median, show
 
 KUMI = str(Path(sys.executable).with_name("kumi"))
 SMALL, LARGE, EVENTS = 100, 100_000, 1_000_000

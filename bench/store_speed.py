@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+from recording import Step, open_plain, play, record, spoken
+from tables import budget, median, show
 
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask
 from kumihimo.testing.boards import BoardKit
-from recording import Step, open_plain, play, record, spoken
-from tables import budget, median, show
 
 COUNT, ROUNDS, TASKS = 400, 7, 1_000
 Command = Callable[[], object]
