@@ -9,7 +9,7 @@ from kumihimo.domain.errors import InvalidValue, ToolsetClash
 from kumihimo.domain.messages import LANGUAGES
 from kumihimo.operations.catalogue import every, named
 from kumihimo.toolsets.registry import NAMES, together, toolset
-from kumihimo.toolsets.texts import TEXTS
+from kumihimo.toolsets.texts import TEXTS, words
 from kumihimo.toolsets.toolset import arguments_type
 
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots" / "tools"
@@ -54,3 +54,11 @@ def test_no_operation_is_forgotten() -> None:
     assert {operation.name for operation in every()} - offered == {
         "group.create", "group.delete", "group.list", "group.show", "login.logout", "mine.session", "handoff.list",
     } - offered  # fmt: skip
+
+
+def test_what_an_instance_is_told_in_japanese_are_the_words_of_the_design() -> None:
+    assert words("logged_in", "ja") == "get_my_task を呼び出してタスク詳細を取得してください"
+    assert words("has_task", "ja") == "タスクを完了したら report_completed を呼び出してください"
+    assert words("no_task", "ja") == "現在割り当てられたタスクはありません"
+    assert words("reported", "ja") == "タスクが完了しました。セッションを終了します。"
+    assert words("session_closed", "ja") == "セッションが終了されました"

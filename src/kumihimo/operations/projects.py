@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -71,6 +70,8 @@ def init(call: Call, arguments: InitProject) -> Initialised:
 
     Safe to repeat: what is there stays as it is.
     """
+    import shutil
+
     folder = _folder(call, arguments.directory)
     client = next((client for program, client in _INSTALLED if shutil.which(program)), "claude-code")
     made = call.board.projects.init(str(folder), git=(folder / ".git").exists(), client=client)

@@ -13,6 +13,11 @@ DEFAULT: tuple[str, ...] = ("editor",)
 _MERGED = frozenset({"worker", "manager"})
 
 
+def names_of(given: str | None) -> list[str]:
+    """The names in `runner,worker`; the default where nothing is said."""
+    return [name.strip() for name in given.split(",")] if given else list(DEFAULT)
+
+
 def toolset(name: str) -> Toolset:
     if name not in NAMES:
         raise InvalidValue("toolset", "not_a_choice", value=name[:60], choices=", ".join(NAMES))

@@ -107,10 +107,7 @@ def arguments_type(tool: Tool) -> type[Struct]:
     return msgspec.defstruct(f"{title}Arguments", fields, forbid_unknown_fields=True, kw_only=True)
 
 
-def operation_values(tool: Tool, given: Struct) -> dict[str, Any]:
-    """What was given to a tool, under the names of the operation."""
-    return {
-        field: getattr(given, str(tool.names.get(field, field)))
-        for field in tool.bound_operation().arguments.__struct_fields__
-        if field not in tool.without
-    }
+def wire_names(tool: Tool) -> list[tuple[str, str]]:
+    """Each argument of the operation that the tool takes, with its name here."""
+    fields = tool.bound_operation().arguments.__struct_fields__
+    return [(field, str(tool.names.get(field, field))) for field in fields if field not in tool.without]

@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
+from kumihimo.surfaces.cli.complaints import complain
 from kumihimo.surfaces.cli.exit_codes import DONE, FAILED
 from kumihimo.surfaces.cli.phrases import said
-from kumihimo.surfaces.cli.program import complain, global_options, settings_of
+from kumihimo.surfaces.cli.program import global_options, settings_of
 from kumihimo.surfaces.cli.verbs import Way
 
 _PATIENCE_SECONDS = 15.0

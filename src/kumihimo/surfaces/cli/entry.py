@@ -12,6 +12,11 @@ def main() -> None:
 
         print(f"kumi {__version__}")
         return
+    from kumihimo.surfaces.cli import quick
+
+    flags = quick.read(arguments)
+    if flags is not None:
+        sys.exit(quick.serve(flags))
     from kumihimo.surfaces.cli.program import run
 
     sys.exit(run(arguments))

@@ -12,8 +12,9 @@ import click
 
 from kumihimo.domain.errors import KumihimoError
 from kumihimo.domain.messages import render
-from kumihimo.settings import Flags, Language, Settings, language_of, load
+from kumihimo.settings import Flags, Language, Settings, load
 from kumihimo.surfaces.cli import verbs
+from kumihimo.surfaces.cli.complaints import complain, spoken
 from kumihimo.surfaces.cli.exit_codes import BAD_ARGUMENT, DONE, FAILED, exit_code
 from kumihimo.surfaces.cli.phrases import said
 from kumihimo.surfaces.cli.verbs import Verb
@@ -52,19 +53,6 @@ def run(arguments: list[str]) -> int:
             traceback.print_exc()
         complain(said("broken", spoken(flags)).format(reason=f"{type(error).__name__}: {error}"[:300]), spoken(flags))
         return FAILED
-
-
-def spoken(flags: dict[str, Any]) -> Language:
-    """The language as far as it is known: that of the settings once they could be read."""
-    return flags.get("language") or language_of(os.environ, flags.get("lang"))
-
-
-def complain(text: str, language: Language) -> None:
-    from kumihimo.surfaces.cli.drawing import safe
-
-    print(
-        f"{said('error', language)}: {safe(text) if len(text) < 4_000 else safe(text[:4_000]) + ' …'}", file=sys.stderr
-    )
 
 
 class VerbGroup(click.Group):

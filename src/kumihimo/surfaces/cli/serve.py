@@ -27,10 +27,10 @@ def command(way: Way) -> click.Command:
 
 def _serve(toolset: str | None, agent_id: str | None) -> int:
     from kumihimo.surfaces.mcp.stdio import serve
-    from kumihimo.toolsets.registry import DEFAULT
+    from kumihimo.toolsets.registry import names_of
 
     flags: dict[str, Any] = click.get_current_context().find_root().obj
-    names: list[str] = [name.strip() for name in toolset.split(",")] if toolset else list(DEFAULT)
+    names = names_of(toolset)
     if "resident" in names and agent_id is None:
         raise click.UsageError("a resident server needs --agent-id", click.get_current_context())
     return serve(settings_of(flags), names, agent_id)

@@ -21,7 +21,7 @@ from kumihimo.toolsets.toolset import (
     Tool,
     Toolset,
     arguments_type,
-    operation_values,
+    wire_names,
 )
 from kumihimo.wire import prompt as wire_prompt
 from kumihimo.wire import resource as wire_resource
@@ -161,6 +161,7 @@ class ToolCall:
         self._caller_of = caller_of
         self._decode: Callable[[Raw], Any] | None = None
         self._operation: Any = None
+        self._names: list[tuple[str, str]] = []
         self._encode = msgspec.json.Encoder().encode
 
     def definition(self) -> wire_tool.Tool:
@@ -204,6 +205,7 @@ class ToolCall:
     def _prepare(self) -> None:
         self._operation = self.tool.bound_operation()
         self._decode = msgspec.json.Decoder(arguments_type(self.tool)).decode
+        self._names = wire_names(self.tool)
 
     def _work(self, board: Board, client: Any, given: Any) -> bytes:
         try:
@@ -218,7 +220,11 @@ class ToolCall:
             # Who came in with a token for one agent's work can't speak for another, whatever else it knows.
             caller = caller.speaking_for(self.door.caller_of_token(board, token))
         operation = self._operation
-        return operation(self.door.call(board, caller), operation.build(operation_values(self.tool, given)))
+        return operation(self.door.call(board, caller), operation.build(self._values(given)))
+
+    def _values(self, given: Any) -> dict[str, Any]:
+        """What was given to the tool, under the names of the operation."""
+        return {field: getattr(given, name) for field, name in self._names}
 
     def _present(self, value: Any) -> Any:
         if self.tool.present is not None:
@@ -229,7 +235,7 @@ class ToolCall:
 
     async def _wait(self, client: Any, given: Any) -> bytes:
         operation = self._operation
-        arguments = operation.build(operation_values(self.tool, given))
+        arguments = operation.build(self._values(given))
         try:
             answer = await self.door.wait(
                 lambda board: operation(self.door.call(board, self._caller_of(board, client)), arguments),

@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kumihimo.app import open_board
 from kumihimo.domain.errors import TokenRefused
@@ -20,6 +19,9 @@ from kumihimo.operations.operation import Call, Caller, Operation
 from kumihimo.services.board import Board
 from kumihimo.services.projects import Place
 from kumihimo.settings import Language, Settings
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 R = TypeVar("R")
 _THREADS = 4
@@ -108,6 +110,8 @@ class Door:
         import asyncio
 
         if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
             self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="kumi-door")
         return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: work(self._board_of_thread()))
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
 
 from kumihimo.domain.event import Event
-from kumihimo.store.bell import bell_of
 from kumihimo.surfaces.mcp.door import Door
 from kumihimo.wire.changes import Changes
 
@@ -53,6 +51,11 @@ def watcher(door: Door) -> Callable[[Changes, Callable[[], None]], Coroutine[Any
     """Follows the feed from now on."""
 
     async def watch(changes: Changes, ready: Callable[[], None]) -> None:
+        # Loaded with the first subscription: most servers never get there.
+        import asyncio
+
+        from kumihimo.store.bell import bell_of
+
         bell = await door.elsewhere(lambda board: bell_of(board.store))
         cursor = await door.elsewhere(lambda board: board.store.newest_cursor())
         ready()
