@@ -90,6 +90,17 @@ class StdioClient:
         assert self.process.stderr
         raise EOFError(self.process.stderr.read().decode())
 
+    def send_call(self, name: str, /, **arguments: Any) -> int:
+        """Ask without waiting for the answer; its id."""
+        self._count += 1
+        params = {"name": name, "arguments": arguments}
+        self._send({"jsonrpc": "2.0", "id": self._count, "method": "tools/call", "params": params})
+        return self._count
+
+    def receive(self) -> dict[str, Any]:
+        assert self.process.stdout
+        return msgspec.json.decode(self.process.stdout.readline())
+
     def call(self, name: str, /, **arguments: Any) -> Answer:
         result = self.request("tools/call", {"name": name, "arguments": arguments})
         text = msgspec.json.decode(result["content"][0]["text"])

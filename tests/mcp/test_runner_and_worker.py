@@ -49,6 +49,16 @@ def test_waiting_for_work_answers_as_soon_as_there_is_some(town: Town) -> None:
     waiting.shutdown()
 
 
+def test_many_that_wait_hold_nobody_up_and_are_all_answered(town: Town) -> None:
+    runner, task = town.client("runner"), town.task(status="todo")
+    waiting = {runner.send_call("wait_for_work", timeout_ms=45_000) for _ in range(30)}
+    assert runner.call("health_check")["status"] == "ok"
+    town.board.tasks.update(Place(), task.id, status="in_progress")
+    answers = [runner.receive() for _ in waiting]
+    assert {answer["id"] for answer in answers} == waiting
+    assert all(answer["result"]["structuredContent"]["timed_out"] is False for answer in answers)
+
+
 def test_an_instance_logs_in_works_and_reports_and_the_record_is_kept_once(town: Town) -> None:
     worker, manager = town.client("worker"), town.client("manager")
     task = town.task("Build the page")

@@ -23,9 +23,10 @@ from kumihimo.settings import Language, Settings
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+    from kumihimo.surfaces.mcp.alarm import Alarm
+
 R = TypeVar("R")
 _THREADS = 4
-_LOOK_AGAIN_SECONDS = 1.0
 
 
 class Door:
@@ -36,6 +37,7 @@ class Door:
         self._local = threading.local()
         self._boards: list[Board] = []
         self._pool: ThreadPoolExecutor | None = None
+        self._alarm: Alarm | None = None
         self.remote = settings.database.startswith(("postgres://", "postgresql://"))
 
     @property
@@ -85,19 +87,24 @@ class Door:
 
     async def wait(self, work: Callable[[Board], R | None], seconds: float) -> R | None:
         """Ask again after every event until there is an answer; None after so many seconds."""
-        import asyncio
-
         deadline = time.monotonic() + seconds
-        bell = await self.elsewhere(_bell)
-        try:
-            while True:
-                answer = await self.elsewhere(work) if self.remote else work(self.board)
-                left = deadline - time.monotonic()
-                if answer is not None or left <= 0:
-                    return answer
-                await asyncio.to_thread(bell.wait, min(left, _LOOK_AGAIN_SECONDS))
-        finally:
-            bell.close()
+        while True:
+            ring = self.alarm.next()
+            answer = await self.elsewhere(work) if self.remote else work(self.board)
+            left = deadline - time.monotonic()
+            if answer is not None or left <= 0:
+                ring.cancel()
+                return answer
+            await self.alarm.wait(ring, left)
+
+    @property
+    def alarm(self) -> Alarm:
+        """What wakes everybody who waits behind this door."""
+        if self._alarm is None:
+            from kumihimo.surfaces.mcp.alarm import Alarm
+
+            self._alarm = Alarm(lambda: self.elsewhere(_bell))
+        return self._alarm
 
     def close(self) -> None:
         if self._pool is not None:

@@ -11,7 +11,7 @@ from kumihimo.domain.event import Event
 from kumihimo.surfaces.mcp.door import Door
 from kumihimo.wire.changes import Changes
 
-_LOOK_AGAIN_SECONDS = 1.0
+LONGEST_SECONDS = 60.0
 
 
 class _Facts(msgspec.Struct):
@@ -51,24 +51,18 @@ def watcher(door: Door) -> Callable[[Changes, Callable[[], None]], Coroutine[Any
     """Follows the feed from now on."""
 
     async def watch(changes: Changes, ready: Callable[[], None]) -> None:
-        # Loaded with the first subscription: most servers never get there.
-        import asyncio
-
-        from kumihimo.store.bell import bell_of
-
-        bell = await door.elsewhere(lambda board: bell_of(board.store))
         cursor = await door.elsewhere(lambda board: board.store.newest_cursor())
         ready()
-        try:
-            while True:
-                events = await door.elsewhere(lambda board, cursor=cursor: board.store.events_after(cursor))
-                for event in events:
-                    cursor = event.cursor
-                    for uri in resources_of(event):
-                        changes.resource(uri)
-                if not events:
-                    await asyncio.to_thread(bell.wait, _LOOK_AGAIN_SECONDS)
-        finally:
-            bell.close()
+        while True:
+            ring = door.alarm.next()
+            events = await door.elsewhere(lambda board, cursor=cursor: board.store.events_after(cursor))
+            for event in events:
+                cursor = event.cursor
+                for uri in resources_of(event):
+                    changes.resource(uri)
+            if events:
+                ring.cancel()
+            else:
+                await door.alarm.wait(ring, LONGEST_SECONDS)
 
     return watch
