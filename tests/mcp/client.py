@@ -104,7 +104,8 @@ class StdioClient:
     def call(self, name: str, /, **arguments: Any) -> Answer:
         result = self.request("tools/call", {"name": name, "arguments": arguments})
         text = msgspec.json.decode(result["content"][0]["text"])
-        assert result["structuredContent"] == text
+        # A refusal is text alone: it would not fit the schema of an answer.
+        assert result.get("structuredContent") == (None if result["isError"] else text)
         return Answer(text, result["isError"])
 
     def tools(self) -> dict[str, Any]:

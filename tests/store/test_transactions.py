@@ -154,8 +154,30 @@ def test_a_command_that_loses_a_deadlock_is_done_again(postgres: PostgresServer)
     for thread in threads:
         thread.join(60)
     assert sorted({*tries}) == ["a", "b"]
-    assert len(tries) == 3
+    # One of the two was done again; who is unlucky, more than once.
+    assert len(tries) >= 3
     assert {project.status for project in kit.board.projects.list()} == {"paused"}
     require_same_board(kit.board.store)
     kit.close()
     postgres.drop(url)
+
+
+def test_look_ups_that_came_together_share_a_snapshot_and_see_what_is_written_among_them(
+    kit: BoardKit, database: str
+) -> None:
+    other = open_store(database)
+    kit.board.projects.add("first", "/first")
+    with kit.board.store.lingering():
+        assert kit.board.projects.show("first").status == "active"
+        other.write(
+            lambda transaction: transaction.projects.save(transaction.projects.all()[0].move("pause", kit.clock()))
+        )
+        assert kit.board.projects.show("first").status == "active"
+        kit.board.projects.add("second", "/second")
+        assert kit.board.projects.show("first").status == "paused"
+        assert kit.board.projects.show("second").status == "active"
+    other.write(
+        lambda transaction: transaction.projects.save(transaction.projects.all()[0].move("resume", kit.clock()))
+    )
+    assert kit.board.projects.show("first").status == "active"
+    other.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -21,7 +22,7 @@ def microseconds(at: datetime) -> int:
 
 
 def moment(count: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=count)
+    return _EPOCH + timedelta(0, 0, count)
 
 
 class TableMapping(Generic[V]):
@@ -93,10 +94,15 @@ def _by_column(
         elif field in flags:
             found.append((index, bool if decode else int))
         elif field in json:
-            found.append((index, msgspec.json.Decoder(json[field]).decode if decode else _json_text))
+            found.append((index, _decoder(json[field]) if decode else _json_text))
         elif field in derived:
             found.append((index, _split))
     return found
+
+
+def _decoder(kind: Any) -> Callable[[Any], Any]:
+    """Inner values are frozen and few are different, so the same text may give the same value again."""
+    return lru_cache(1_024)(msgspec.json.Decoder(kind).decode)
 
 
 def _json_text(value: object) -> str:

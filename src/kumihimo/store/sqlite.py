@@ -48,6 +48,7 @@ class SqliteConnection:
         self._bell = path.with_name(path.name + ".bell")
         # apsw's own types name `Buffer` of Python 3.12; to a checker on 3.11 they are unknown.
         self._database: Any = _open(path)
+        self._cursor: Any = self._database.cursor()
         self._bell_file: int | None = None
 
     @property
@@ -55,7 +56,8 @@ class SqliteConnection:
         return str(self.path)
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        return self._database.execute(sql, values).fetchall()
+        # One cursor for all: every answer is taken whole before the next question is asked.
+        return self._cursor.execute(sql, values).fetchall()
 
     def begin_write(self) -> None:
         self._database.execute("BEGIN IMMEDIATE")
@@ -156,7 +158,9 @@ def require_library(found: str, place: str) -> None:
 def _open(path: Path) -> Any:
     _make_file(path)
     try:
-        database: Any = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        # No mutex: a store belongs to one thread at a time.
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
+        database: Any = apsw.Connection(str(path), flags=flags)
     except (apsw.CantOpenError, apsw.PermissionsError) as error:
         raise StoreNotWritable(str(path), reason=str(error)) from None
     try:

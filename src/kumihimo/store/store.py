@@ -6,7 +6,8 @@ command inside a command joins it. A store belongs to one thread at a time; anot
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -58,6 +59,8 @@ class Store:
         self.actor = "system"
         self._transaction = Transaction(connection)
         self._open: str | None = None
+        self._lingers = False
+        self._held = False
 
     def write(self, command: Callable[[Transaction], R]) -> R:
         """Run a command in a transaction of its own, or in the one that is under way."""
@@ -65,6 +68,7 @@ class Store:
             return command(self._transaction)
         if self._open == "read":
             raise RuntimeError("a command inside a read: a snapshot can't be written to")
+        self._let_go()
         tries = 0
         while True:
             tries += 1
@@ -82,6 +86,7 @@ class Store:
         """Run a query on one snapshot of the board, or in the transaction that is under way."""
         if self._open:
             return query(self._transaction)
+        self._let_go()
         try:
             return self._read_once(query)
         except Exception as error:
@@ -95,13 +100,29 @@ class Store:
         if self._open:
             return query(self._transaction)
         try:
-            self.connection.ready()
+            if self._lingers:
+                self._hold()
+            else:
+                self.connection.ready()
             return query(self._transaction)
         except Exception as error:
             translated = self.connection.translate(error)
             if translated is error:
                 raise
             raise translated from error
+
+    @contextmanager
+    def lingering(self) -> Generator[None, None, None]:
+        """Look-ups in here share one snapshot, until a command is done among them.
+
+        For look-ups that were asked for at once: to lock the file takes longer than to read from it.
+        """
+        self._lingers = True
+        try:
+            yield
+        finally:
+            self._lingers = False
+            self._let_go()
 
     def events_after(self, cursor: str | None, limit: int = 500) -> list[Event]:
         """The feed: settled events behind the cursor, each once, no effect before its cause."""
@@ -113,6 +134,16 @@ class Store:
 
     def close(self) -> None:
         self.connection.close()
+
+    def _hold(self) -> None:
+        if not self._held:
+            self.connection.begin_read()
+            self._held = True
+
+    def _let_go(self) -> None:
+        if self._held:
+            self._held = False
+            self.connection.rollback()
 
     def _write_once(self, command: Callable[[Transaction], R]) -> R:
         events = self._transaction.events

@@ -20,8 +20,10 @@ class Tasks(Repository[Task]):
         times=("created_at", "updated_at", "assigned_at"),
         json={"dod": tuple[str, ...], "scope": Scope},
         derived={
-            "depends_on": "coalesce((SELECT string_agg(depends_on_id, ',' ORDER BY position) FROM task_dependencies"
-            " WHERE task_id = tasks.id), '') AS depends_on"
+            # Most tasks wait for nothing: asking whether there is anything costs a tenth of putting it together.
+            "depends_on": "CASE WHEN EXISTS (SELECT 1 FROM task_dependencies WHERE task_id = tasks.id) THEN"
+            " (SELECT string_agg(depends_on_id, ',' ORDER BY position) FROM task_dependencies"
+            " WHERE task_id = tasks.id) ELSE '' END AS depends_on"
         },
     )
 

@@ -14,6 +14,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Coroutine, Generator
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 from typing import Any, Final, Self
 
@@ -25,6 +26,8 @@ READ_BYTES: Final = 256 * 1024
 MOST_MESSAGE_BYTES: Final = 16 * 1024 * 1024
 INSIST_SECONDS: Final = 0.01
 
+Together = Callable[[], AbstractContextManager[None]]
+_ALONE: Final = nullcontext()
 Background = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -33,6 +36,7 @@ def serve(
     *,
     caller: Any = None,
     background: Background | None = None,
+    together: Together = nullcontext,
     on_shutdown: Callable[[], None] | None = None,
     most_message_bytes: int = MOST_MESSAGE_BYTES,
     input_fd: int | None = None,
@@ -41,14 +45,16 @@ def serve(
     """Serve until the input ends or SIGTERM or SIGINT comes; returns the exit code, which is then 0.
 
     Calls that are under way are cancelled, then `on_shutdown` runs, whichever way it ends. `background` is a
-    coroutine function that runs beside the calls (it makes the event loop start after the first answer). What
-    handlers print goes to standard error, since standard output belongs to the protocol.
+    coroutine function that runs beside the calls (it makes the event loop start after the first answer). `together` is
+    entered around the serving of messages that arrived in one piece. What handlers print goes to standard error, since
+    standard output belongs to the protocol.
     """
     reader = 0 if input_fd is None else input_fd
     writer = _take_stdout() if output_fd is None else output_fd
     try:
         with _Signals() as signals, _non_blocking(writer):
-            line = _PlainLoop(Conversation(server, caller), Framing(most_message_bytes), reader, writer, signals)
+            talk, framing = Conversation(server, caller), Framing(most_message_bytes)
+            line = _PlainLoop(talk, framing, reader, writer, signals, together)
             line.run(until_first_answer=background is not None)
             if not line.finished:
                 from kumihimo.wire.stdio_loop import run_loop
@@ -158,7 +164,13 @@ class _PlainLoop:
     """Read, answer, write; for as long as no call needs an event loop."""
 
     def __init__(
-        self, conversation: Conversation, framing: Framing, reader: int, writer: int, signals: _Signals
+        self,
+        conversation: Conversation,
+        framing: Framing,
+        reader: int,
+        writer: int,
+        signals: _Signals,
+        together: Together,
     ) -> None:
         self.conversation = conversation
         self.framing = framing
@@ -168,6 +180,7 @@ class _PlainLoop:
         self._reader = reader
         self._writer = writer
         self._signals = signals
+        self._together = together
 
     def run(self, *, until_first_answer: bool) -> None:
         """Serve until the input ends or a signal comes (`finished`), or an event loop is needed."""
@@ -178,8 +191,10 @@ class _PlainLoop:
             data = self._read()
             if data is None:
                 break
-            for frame in framing.feed(data) if data else framing.end():
-                conversation.receive(frame)
+            frames = framing.feed(data) if data else framing.end()
+            with self._together() if len(frames) > 1 else _ALONE:
+                for frame in frames:
+                    conversation.receive(frame)
             if outgoing:
                 if not self._write(b"".join(outgoing)):
                     break

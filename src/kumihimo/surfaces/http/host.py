@@ -9,6 +9,7 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,6 @@ class Host:
             listener = self._listen(address, port)
             bound = listener.getsockname()[1]
             token = owner_token(self._settings.token_file)
-            on_listening(self._announce(address, bound))
             application = Application(door, token, _hosts(address))
             config = uvicorn.Config(
                 application, loop="uvloop", http="httptools", lifespan="on", log_config=None, access_log=False,
@@ -57,7 +57,8 @@ class Host:
             )  # fmt: skip
             try:
                 with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                    runner.run(_serve(uvicorn.Server(config), application, listener))
+                    announce = partial(self._announce, address, bound, on_listening)
+                    runner.run(_serve(uvicorn.Server(config), application, listener, announce))
             finally:
                 (self._folder / FILE).unlink(missing_ok=True)
                 door.close()
@@ -81,16 +82,19 @@ class Host:
         except (FileNotFoundError, ValueError):
             return PORT
 
-    def _announce(self, address: str, port: int) -> str:
+    def _announce(self, address: str, port: int, on_listening: Callable[[str], None]) -> None:
         shown = f"[{address}]" if ":" in address else address
         running = Running(f"http://{shown}:{port}", port, current())
         _write(self._folder / FILE, msgspec.json.encode(running))
         _write(self._folder / "port", str(port).encode())
-        return running.url
+        on_listening(running.url)
 
 
-async def _serve(server: Any, application: Application, listener: socket.socket) -> None:
-    """Serve until a signal comes; then streams end first, so that they hold nothing up."""
+async def _serve(server: Any, application: Application, listener: socket.socket, announce: Callable[[], None]) -> None:
+    """Serve until a signal comes; then streams end first, so that they hold nothing up.
+
+    It is announced once it can be stopped: who hears of it may stop it at once.
+    """
     import asyncio
 
     loop = asyncio.get_running_loop()
@@ -104,6 +108,7 @@ async def _serve(server: Any, application: Application, listener: socket.socket)
         loop.add_signal_handler(number, lambda: stopping.append(loop.create_task(stop())))
     # It would catch the signals itself, and raise them once more when it is done.
     server.capture_signals = nullcontext
+    announce()
     await server.serve(sockets=[listener])
 
 

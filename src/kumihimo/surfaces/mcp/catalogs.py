@@ -162,6 +162,7 @@ class ToolCall:
         self._decode: Callable[[Raw], Any] | None = None
         self._operation: Any = None
         self._names: list[tuple[str, str]] = []
+        self._at_once = False
         self._encode = msgspec.json.Encoder().encode
 
     def definition(self) -> wire_tool.Tool:
@@ -197,15 +198,17 @@ class ToolCall:
             given = self._decode(arguments)
         except msgspec.DecodeError as error:
             raise refuse_arguments(self.toolset.dialect, str(error)) from None
-        operation = self._operation
-        if operation.patience is not None:
+        if self._at_once:
+            return self._work(self.door.board, client, given)
+        if self._operation.patience is not None:
             return self._wait(client, given)
-        return self.door.perform(operation, lambda board: self._work(board, client, given))
+        return self.door.elsewhere(lambda board: self._work(board, client, given))
 
     def _prepare(self) -> None:
         self._operation = self.tool.bound_operation()
         self._decode = msgspec.json.Decoder(arguments_type(self.tool)).decode
         self._names = wire_names(self.tool)
+        self._at_once = self.door.does_at_once(self._operation)
 
     def _work(self, board: Board, client: Any, given: Any) -> bytes:
         try:

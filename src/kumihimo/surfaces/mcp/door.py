@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kumihimo.app import open_board
@@ -75,14 +76,12 @@ class Door:
         board.store.actor = caller.actor
         return Call(self.settings, caller, lambda: board)
 
-    def perform(self, operation: Operation[Any, Any], work: Callable[[Board], R]) -> Any:
-        """Do some work of an operation: now, or, where it may take long, as a coroutine that does it elsewhere."""
-        if operation.patience is not None or operation.slow or self.remote:
-            return self.elsewhere(work)
-        return work(self.board)
+    def does_at_once(self, operation: Operation[Any, Any]) -> bool:
+        """Whether an operation is short enough to be done where it arrives."""
+        return operation.patience is None and not operation.slow and not self.remote
 
     def perform_reading(self, work: Callable[[Board], R]) -> Any:
-        """As `perform`, for what only reads."""
+        """Some reading: now, or, where it may take long, as a coroutine that does it elsewhere."""
         return self.elsewhere(work) if self.remote else work(self.board)
 
     async def wait(self, work: Callable[[Board], R | None], seconds: float) -> R | None:
@@ -105,6 +104,15 @@ class Door:
 
             self._alarm = Alarm(lambda: self.elsewhere(_bell))
         return self._alarm
+
+    @contextmanager
+    def together(self) -> Generator[None, None, None]:
+        """Reads that arrive in one piece see one snapshot, which is opened once for all of them."""
+        if self._own is None or self.remote:
+            yield
+            return
+        with self._own.store.lingering():
+            yield
 
     def close(self) -> None:
         if self._pool is not None:

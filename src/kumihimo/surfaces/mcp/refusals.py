@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from kumihimo.domain import errors
 from kumihimo.domain.errors import KumihimoError
 from kumihimo.domain.messages import render
 from kumihimo.settings import Language
 from kumihimo.toolsets.toolset import DialectName
+from kumihimo.wire.content import Text
 from kumihimo.wire.errors import INVALID_PARAMS, InvalidParams, RpcError
 from kumihimo.wire.tool import ToolRefusal, ToolResult
 
@@ -31,16 +36,19 @@ def refuse(dialect: DialectName, error: KumihimoError, language: Language) -> Ex
         return _editor(error, language)
     if dialect == "resident":
         return _resident(error, language)
-    shown = {"success": False, "error": render(error, language), "code": error.code}
-    return ToolRefusal(ToolResult(structured=shown, is_error=True))
+    return _said({"success": False, "error": render(error, language), "code": error.code})
 
 
 def refuse_arguments(dialect: DialectName, reason: str) -> Exception:
     """Arguments that break the schema of a tool."""
     if dialect == "snake":
-        shown = {"success": False, "error": f"Invalid params: {reason}", "code": "InvalidParams"}
-        return ToolRefusal(ToolResult(structured=shown, is_error=True))
+        return _said({"success": False, "error": f"Invalid params: {reason}", "code": "InvalidParams"})
     return InvalidParams(f"Invalid params: {reason}", {"code": "InvalidParams"})
+
+
+def _said(refusal: dict[str, Any]) -> ToolRefusal:
+    """A refusal is text alone: clients hold structured content against the schema of an answer, which it is not."""
+    return ToolRefusal(ToolResult([Text(text=msgspec.json.encode(refusal).decode())], is_error=True))
 
 
 def _editor(error: KumihimoError, language: Language) -> RpcError:

@@ -36,7 +36,7 @@ def serve(settings: Settings, names: list[str], agent_id: str | None) -> int:
             # A resident speaks JSON-RPC's own numbers in every revision.
             unknown_resource=OLD_RESOURCE_NOT_FOUND if resident is None else INVALID_PARAMS,
         )
-        return stdio.serve(server, on_shutdown=partial(_close, door, resident))
+        return stdio.serve(server, together=door.together, on_shutdown=partial(_close, door, resident))
     except KumihimoError:
         door.close()
         raise
