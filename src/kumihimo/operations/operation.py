@@ -19,6 +19,7 @@ from kumihimo.services.board import Board
 from kumihimo.services.projects import Place
 from kumihimo.settings import Settings
 
+_PLAIN = 10_000
 A = TypeVar("A", bound=msgspec.Struct)
 R = TypeVar("R")
 
@@ -63,11 +64,15 @@ class Caller(msgspec.Struct, frozen=True):
 class Call:
     """One use of an operation. The board is opened when it is first needed: some verbs must work without one."""
 
-    def __init__(self, settings: Settings, caller: Caller, open_board: Callable[[], Board]) -> None:
+    __slots__ = ("_board", "_open_board", "caller", "settings")
+
+    def __init__(
+        self, settings: Settings, caller: Caller, open_board: Callable[[], Board] | None, board: Board | None = None
+    ) -> None:
         self.settings = settings
         self.caller = caller
         self._open_board = open_board
-        self._board: Board | None = None
+        self._board = board
 
     @property
     def place(self) -> Place:
@@ -83,6 +88,7 @@ class Call:
     @property
     def board(self) -> Board:
         if self._board is None:
+            assert self._open_board is not None, "a call has a board or a way to one"
             self._board = self._open_board()
             self._board.store.actor = self.caller.actor
         return self._board
@@ -158,7 +164,9 @@ class Operation(Generic[A, R]):
 def _require_storable(field: str, value: Any) -> None:
     """No text goes further that a database could not even compare with: half a character, NUL, or a book."""
     if isinstance(value, str):
-        text.long(field[:60], value)
+        # Nearly every text is short and plain: those are seen at a glance.
+        if len(value) > _PLAIN or not value.isascii() or "\0" in value:
+            text.long(field[:60], value)
     elif isinstance(value, list | dict):
         for inner in value.values() if isinstance(value, dict) else value:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
             _require_storable(field, inner)

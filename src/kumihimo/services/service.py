@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
+from kumihimo.domain.errors import KumihimoError
 from kumihimo.domain.identifiers import Identifiers
 from kumihimo.store.store import Store, Transaction
 
@@ -48,6 +49,12 @@ def lookup(method: Callable[Concatenate[S, Transaction, P], R]) -> Callable[Conc
 
     @wraps(method)
     def run(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self.store.look(lambda transaction: method(self, transaction, *args, **kwargs))
+        store = self.store
+        try:
+            return method(self, store.for_looking(), *args, **kwargs)
+        except KumihimoError:
+            raise
+        except Exception as error:
+            raise store.translated(error) from error
 
     return run

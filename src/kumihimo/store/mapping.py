@@ -55,12 +55,9 @@ class TableMapping(Generic[V]):
         self._key = self.stored.index("id")
 
     def value(self, row: Row) -> V:
-        cells = list(row)
-        for index, decode in self._decoders:
-            cell = cells[index]
-            if cell is not None:
-                cells[index] = decode(cell)
-        return self._value(*cells)
+        """The first row has a function written for this table: a loop over the columns costs as much as the database."""
+        self.value = _written(self._value, self._decoders)  # pyright: ignore[reportAttributeAccessIssue]
+        return self.value(row)
 
     def row(self, value: V) -> list[Cell]:
         """The cells for an INSERT of all columns."""
@@ -76,6 +73,24 @@ class TableMapping(Generic[V]):
         cells = self.row(value)
         cells.append(cells.pop(self._key))
         return cells
+
+
+def _written(value: type[V], decoders: list[tuple[int, Callable[[Any], Any]]]) -> Callable[[Row], V]:
+    """A function from a row to its value, with the decoding of each column in its place."""
+    known: dict[str, Any] = {"value": value, "epoch": _EPOCH, "timedelta": timedelta}
+    cells = [f"c{index}" for index in range(len(value.__struct_fields__))]
+    shown = list(cells)
+    for index, decode in decoders:
+        cell = cells[index]
+        if decode is moment:
+            text = f"epoch + timedelta(0, 0, {cell})"
+        else:
+            known[f"decode{index}"] = decode
+            text = f"decode{index}({cell})"
+        shown[index] = f"None if {cell} is None else {text}"
+    source = f"def read(row):\n    {', '.join(cells)}, = row\n    return value({', '.join(shown)})\n"
+    exec(source, known)  # noqa: S102 - made from the names of our own columns
+    return known["read"]
 
 
 def _by_column(

@@ -95,21 +95,18 @@ class Store:
                 raise
             raise translated from error
 
-    def look(self, query: Callable[[Transaction], R]) -> R:
-        """Run a query that is one statement, or whose statements need not agree: no snapshot is made for it."""
-        if self._open:
-            return query(self._transaction)
-        try:
+    def for_looking(self) -> Transaction:
+        """The board for a question that is one statement, or whose statements need not agree: no snapshot is made for it."""
+        if not self._open:
             if self._lingers:
                 self._hold()
             else:
                 self.connection.ready()
-            return query(self._transaction)
-        except Exception as error:
-            translated = self.connection.translate(error)
-            if translated is error:
-                raise
-            raise translated from error
+        return self._transaction
+
+    def translated(self, error: Exception) -> Exception:
+        """An error of the database as one of ours, where it has a meaning for users."""
+        return self.connection.translate(error)
 
     @contextmanager
     def lingering(self) -> Generator[None, None, None]:
@@ -126,11 +123,17 @@ class Store:
 
     def events_after(self, cursor: str | None, limit: int = 500) -> list[Event]:
         """The feed: settled events behind the cursor, each once, no effect before its cause."""
-        return self.look(lambda transaction: transaction.events.after(cursor, limit))
+        try:
+            return self.for_looking().events.after(cursor, limit)
+        except Exception as error:
+            raise self.translated(error) from error
 
     def newest_cursor(self) -> str:
         """Behind everything settled. Taken before a snapshot is read, nothing between the two is missed."""
-        return self.look(lambda transaction: transaction.events.newest())
+        try:
+            return self.for_looking().events.newest()
+        except Exception as error:
+            raise self.translated(error) from error
 
     def close(self) -> None:
         self.connection.close()

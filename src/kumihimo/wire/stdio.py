@@ -22,7 +22,9 @@ from kumihimo.wire.conversation import Conversation, ParkedCall
 from kumihimo.wire.framing import Framing
 from kumihimo.wire.server import Server
 
-READ_BYTES: Final = 256 * 1024
+# As much as a pipe holds. More would be mapped and unmapped by the allocator for every message.
+READ_BYTES: Final = 64 * 1024
+ANSWERS_AT_ONCE: Final = 4
 MOST_MESSAGE_BYTES: Final = 16 * 1024 * 1024
 INSIST_SECONDS: Final = 0.01
 
@@ -195,10 +197,11 @@ class _PlainLoop:
             with self._together() if len(frames) > 1 else _ALONE:
                 for frame in frames:
                     conversation.receive(frame)
-            if outgoing:
-                if not self._write(b"".join(outgoing)):
-                    break
-                outgoing.clear()
+                    # The client can read on its own processor while we go on: not everything at the end.
+                    if len(outgoing) >= ANSWERS_AT_ONCE and not self._flush(outgoing):
+                        break
+            if outgoing and not self._flush(outgoing):
+                break
             if self.waiting or (until_first_answer and conversation.greeted):
                 return
             if not data:
@@ -229,6 +232,11 @@ class _PlainLoop:
                     signals.waiting = False
         except _Stopped:
             return None
+
+    def _flush(self, outgoing: list[bytes]) -> bool:
+        data = b"".join(outgoing)
+        outgoing.clear()
+        return self._write(data)
 
     def _write(self, data: bytes) -> bool:
         """Write all; False where the client does not read any more. Nobody else waits, so waiting is right."""

@@ -163,6 +163,7 @@ class ToolCall:
         self._operation: Any = None
         self._names: list[tuple[str, str]] = []
         self._at_once = False
+        self._takes_token = False
         self._encode = msgspec.json.Encoder().encode
 
     def definition(self) -> wire_tool.Tool:
@@ -180,7 +181,7 @@ class ToolCall:
                 idempotent_hint=operation.idempotent,
                 open_world_hint=False,
             ),
-            handler=lambda request, arguments: self(request.caller, arguments),
+            handler=self._handle,
         )
 
     def answer_type(self) -> Any:
@@ -189,6 +190,9 @@ class ToolCall:
         from kumihimo.toolsets.camel.presenting import answer_type
 
         return answer_type(self.tool.bound_operation().answer)
+
+    def _handle(self, request: Request, arguments: Raw) -> Any:
+        return self(request.caller, arguments)
 
     def __call__(self, client: Any, arguments: Raw) -> Any:
         if self._decode is None:
@@ -209,25 +213,25 @@ class ToolCall:
         self._decode = msgspec.json.Decoder(arguments_type(self.tool)).decode
         self._names = wire_names(self.tool)
         self._at_once = self.door.does_at_once(self._operation)
+        self._takes_token = self.tool.caller == "session_token"
 
     def _work(self, board: Board, client: Any, given: Any) -> bytes:
+        operation = self._operation
         try:
-            return self._encode(self._present(self._answer(board, client, given)))
+            caller = self._caller_of(board, client)
+            if self._takes_token:
+                caller = self._speaker(board, caller, given)
+            values = {field: getattr(given, name) for field, name in self._names}
+            answer = operation.handler(self.door.call(board, caller), operation.build(values))
+            present = self.tool.present
+            return self._encode(present(answer, self.door.language) if present else self._present(answer))
         except KumihimoError as error:
             raise refuse(self.toolset.dialect, error, self.door.language) from None
 
-    def _answer(self, board: Board, client: Any, given: Any) -> Any:
-        caller = self._caller_of(board, client)
-        token: str | None = getattr(given, SESSION_TOKEN, None)
-        if token is not None:
-            # Who came in with a token for one agent's work can't speak for another, whatever else it knows.
-            caller = caller.speaking_for(self.door.caller_of_token(board, token))
-        operation = self._operation
-        return operation(self.door.call(board, caller), operation.build(self._values(given)))
-
-    def _values(self, given: Any) -> dict[str, Any]:
-        """What was given to the tool, under the names of the operation."""
-        return {field: getattr(given, name) for field, name in self._names}
+    def _speaker(self, board: Board, caller: Caller, given: Any) -> Caller:
+        """Who a token speaks for. Who came in for one agent's work can't speak for another, whatever else it knows."""
+        token: str | None = getattr(given, SESSION_TOKEN)
+        return caller if token is None else caller.speaking_for(self.door.caller_of_token(board, token))
 
     def _present(self, value: Any) -> Any:
         if self.tool.present is not None:
@@ -238,7 +242,7 @@ class ToolCall:
 
     async def _wait(self, client: Any, given: Any) -> bytes:
         operation = self._operation
-        arguments = operation.build(self._values(given))
+        arguments = operation.build({field: getattr(given, name) for field, name in self._names})
         try:
             answer = await self.door.wait(
                 lambda board: operation(self.door.call(board, self._caller_of(board, client)), arguments),

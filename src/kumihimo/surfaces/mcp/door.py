@@ -74,7 +74,7 @@ class Door:
 
     def call(self, board: Board, caller: Caller) -> Call:
         board.store.actor = caller.actor
-        return Call(self.settings, caller, lambda: board)
+        return Call(self.settings, caller, None, board)
 
     def does_at_once(self, operation: Operation[Any, Any]) -> bool:
         """Whether an operation is short enough to be done where it arrives."""
