@@ -29,7 +29,10 @@ from kumihimo.store.mapping import Row
 NEEDED = (3, 51, 3)
 APPLICATION_ID = 0x4B554D49  # "KUMI", so that no other program's file is taken for ours
 _HEADER = b"SQLite format 3\0"
-_PATIENCE_SECONDS = 30.0
+_LONGEST_SECONDS = 0.003
+_SHORTEST_SECONDS = 0.0003
+_AGING = 0.5
+_PATIENCE_ATTEMPTS = 120_000
 
 
 class SqliteDialect:
@@ -225,9 +228,12 @@ def _enter_wal(database: Any) -> None:
 
 
 def _wait_a_moment(attempts: int) -> bool:
-    """Sleep up to 0.2 ms, then longer, never over 5 ms; give up after about half a minute."""
-    longest = min(0.0002 * 1.5 ** min(attempts, 10), 0.005)
-    if attempts * 0.0025 > _PATIENCE_SECONDS:
+    """Sleep a random while, the shorter the longer one has waited, so that the oldest in line is the first to see its chance.
+
+    Gives up after about half a minute.
+    """
+    longest = _LONGEST_SECONDS / (1 + attempts * _AGING)
+    if attempts > _PATIENCE_ATTEMPTS:
         return False
-    time.sleep(random.random() * longest)  # noqa: S311 - jitter, not a secret
+    time.sleep(random.random() * max(longest, _SHORTEST_SECONDS))  # noqa: S311 - jitter, not a secret
     return True
