@@ -87,7 +87,7 @@ def list_(call: Call, arguments: ListAgents) -> Page[Agent]:
 
 @operation("agent.show", NameAgent, Agent, AgentNotFound, reads=True)
 def show(call: Call, arguments: NameAgent) -> Agent:
-    """One agent."""
+    """One agent: who it is, the CLI that plays it, its checks, and what it may touch."""
     return call.board.agents.show(arguments.agent)
 
 

@@ -34,7 +34,7 @@ def list_(call: Call, _: Nothing) -> list[Group]:
 
 @operation("group.show", NameGroup, Group, GroupNotFound, reads=True)
 def show(call: Call, arguments: NameGroup) -> Group:
-    """One group."""
+    """One group of runs, also one that was deleted."""
     return call.board.groups.show(arguments.group)
 
 

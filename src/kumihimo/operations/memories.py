@@ -83,7 +83,7 @@ def list_(call: Call, arguments: ListMemories) -> Page[Memory]:
 
 @operation("memory.show", NameMemory, Memory, MemoryNotFound, reads=True)
 def show(call: Call, arguments: NameMemory) -> Memory:
-    """One decision."""
+    """One decision of the project, with its whole text."""
     return call.board.memories.show(call.place, arguments.memory)
 
 

@@ -171,7 +171,7 @@ def show(call: Call, arguments: NameTask) -> TaskView:
 
 @operation("task.get", NameTask, Task, TaskNotFound, reads=True)
 def get(call: Call, arguments: NameTask) -> Task:
-    """One task."""
+    """One task: what is to be done, where it stands, who does it, and what it waits for."""
     return call.board.tasks.get(call.place, arguments.task)
 
 
