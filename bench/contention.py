@@ -90,7 +90,7 @@ def run(folder: Path) -> None:
     for variant in ("service", "sqlite3"):
         file = folder / f"{variant}.db"
         kit = BoardKit(file)
-        project = kit.board.projects.init("/work/shop", git=False).project
+        project = kit.board.projects.init("/srv/shop", git=False).project
         for n in range(WRITERS):
             kit.board.tasks.create(Place(project.id), NewTask(f"task {n}"))
         kit.close()

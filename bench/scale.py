@@ -28,7 +28,7 @@ def fill(file: Path, tasks: int, events: int) -> BoardKit:
     """A board of that size, in a few large transactions."""
     kit = BoardKit(file)
     connection = kit.board.store.connection
-    project = kit.board.projects.init("/work/shop", git=False).project
+    project = kit.board.projects.init("/srv/shop", git=False).project
     first = kit.board.tasks.create(Place(project.id), NewTask("task", assignee="coder", description="words " * 20))
     run = kit.board.executions.enqueue(Wish(kit.board.agents.show("coder"), "group", project_id=project.id))
     assert run is not None

@@ -39,7 +39,7 @@ def commands(kit: BoardKit, name: str) -> list[Command]:
 def base(folder: Path) -> Path:
     """A board with some tasks, closed, so that its file can be copied."""
     kit = BoardKit(folder / "base.db")
-    project = kit.board.projects.init("/work/shop", git=False).project
+    project = kit.board.projects.init("/srv/shop", git=False).project
     kit.board.store.write(
         lambda _: [kit.board.tasks.create(Place(project.id), NewTask(f"task {n}")) for n in range(TASKS)]
     )

@@ -44,7 +44,7 @@ class Machine(RuleBasedStateMachine):
         self.board = kit.board
         self.cursor = self.board.store.newest_cursor()
         self.replayed: dict[str, dict[str, Any]] = {}
-        made = self.board.projects.init(f"/work/{self.cursor}", git=False)
+        made = self.board.projects.init(f"/srv/{self.cursor}", git=False)
         self.project = made.project.id
         self.here = Place(self.project)
 

@@ -25,7 +25,7 @@ COMMANDS = 60
 
 @pytest.fixture
 def project(kit: BoardKit) -> str:
-    return kit.board.projects.init("/work/shop", git=False).project.id
+    return kit.board.projects.init("/srv/shop", git=False).project.id
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ class ByHand:
         self.store.connection.begin_write()
 
     def add_project(self, name: str) -> str:
-        project = Project(f"prj_{name}", name, f"/work/{name}", "active", False, NOW, NOW)
+        project = Project(f"prj_{name}", name, f"/srv/{name}", "active", False, NOW, NOW)
         assert self.board.projects.add(Change(project, "project.created", NOW))
         return project.id
 
@@ -183,7 +183,7 @@ def test_the_first_event_after_a_copy_is_not_passed_while_it_is_under_way(
     slow: ByHand, quick: ByHand, reader: Store, tmp_path: Path, open_kit: OpenKit
 ) -> None:
     source = open_kit(tmp_path / "source.db")
-    source.board.projects.init("/work/shop", git=False)
+    source.board.projects.init("/srv/shop", git=False)
     copy_board(source.board.store, slow.store)
     slow.begin()
     first = slow.add_project("slow")
@@ -197,8 +197,8 @@ def test_a_context_is_never_shown_before_its_task(
     server_database: str, slow: ByHand, reader: Store, open_kit: OpenKit
 ) -> None:
     kit = open_kit(server_database)
-    shop = kit.board.projects.init("/work/shop", git=False).project
-    other = kit.board.projects.init("/work/other", git=False).project
+    shop = kit.board.projects.init("/srv/shop", git=False).project
+    other = kit.board.projects.init("/srv/other", git=False).project
     cursor = reader.newest_cursor()
     slow.begin()
     slow.board.projects.lock(other.id)
@@ -229,7 +229,7 @@ def test_a_writer_whose_connection_was_cut_is_told_and_goes_on(
     quick: ByHand, server_database: str, open_kit: OpenKit
 ) -> None:
     kit = open_kit(server_database)
-    shop = Place(kit.board.projects.init("/work/shop", git=False).project.id)
+    shop = Place(kit.board.projects.init("/srv/shop", git=False).project.id)
     (pid,) = kit.board.store.connection.execute("SELECT pg_backend_pid()")[0]
     quick.store.connection.execute("SELECT pg_terminate_backend(?, 10000)", (pid,))
     with pytest.raises(StoreUnreachable):
@@ -242,7 +242,7 @@ def test_a_lock_that_was_waited_for_shows_the_dependencies_that_were_added_meanw
 ) -> None:
     """The row comes in its new version; so must what a subquery adds to it."""
     kit = open_kit(server_database)
-    shop = Place(kit.board.projects.init("/work/shop", git=False).project.id)
+    shop = Place(kit.board.projects.init("/srv/shop", git=False).project.id)
     one, two = (kit.board.tasks.create(shop, NewTask(title)).task for title in ("one", "two"))
     slow.begin()
     locked = slow.board.tasks.lock(one.id)

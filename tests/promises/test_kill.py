@@ -27,7 +27,7 @@ Line = dict[str, Any]
 
 @pytest.fixture
 def project(kit: BoardKit) -> str:
-    return kit.board.projects.init("/work/shop", git=False).project.id
+    return kit.board.projects.init("/srv/shop", git=False).project.id
 
 
 @pytest.mark.slow
@@ -35,7 +35,7 @@ def test_every_acknowledged_command_survives_kills_at_random_moments_and_none_is
     kit: BoardKit, database: str, project: str, crew: Crew
 ) -> None:
     chance = random.Random(20261115)
-    other = kit.board.projects.init("/work/other", git=False).project.id
+    other = kit.board.projects.init("/srv/other", git=False).project.id
     bystanders = [{"verb": "mixed", "project": other, "seed": n, "count": 40} for n in range(2)]
     acknowledged: list[Line] = []
     for round_ in range(ROUNDS):

@@ -26,7 +26,7 @@ OpenKit = Callable[[str | Path], BoardKit]
 
 @pytest.fixture
 def project(kit: BoardKit) -> str:
-    return kit.board.projects.init("/work/shop", git=False).project.id
+    return kit.board.projects.init("/srv/shop", git=False).project.id
 
 
 def coder(kit: BoardKit) -> Agent:
@@ -68,7 +68,7 @@ def test_an_expired_session_is_taken_over_by_one_of_eight(kit: BoardKit, project
 
 @pytest.mark.slow
 def test_two_thousand_runs_are_claimed_once_each_by_eight(kit: BoardKit, crew: Crew) -> None:
-    kit.board.projects.init("/work/shop", git=False)
+    kit.board.projects.init("/srv/shop", git=False)
     wish = Wish(coder(kit), "group", prompt="go")
     queued = kit.board.store.write(lambda _: [kit.board.executions.enqueue(wish) for _ in range(2_000)])
     answers = crew.together([{"verb": "claim_all", "owner": f"host-{n}"} for n in range(8)])
@@ -247,7 +247,7 @@ def test_eight_that_accept_a_handoff_at_once_one_has_it(kit: BoardKit, project: 
 
 
 def test_eight_that_make_projects_of_their_folders_at_once_share_the_built_in_agents(kit: BoardKit, crew: Crew) -> None:
-    answers = crew.together([{"verb": "init", "folder": f"/work/shop-{n}"} for n in range(8)])
+    answers = crew.together([{"verb": "init", "folder": f"/srv/shop-{n}"} for n in range(8)])
     team = {agent.id for agent in kit.board.agents.list().items}
     projects = kit.board.projects.list()
     assert len(team) == 4
@@ -256,7 +256,7 @@ def test_eight_that_make_projects_of_their_folders_at_once_share_the_built_in_ag
 
 
 def test_eight_that_make_one_folder_a_project_at_once_make_one_project(kit: BoardKit, crew: Crew) -> None:
-    answers = crew.together([{"verb": "init", "folder": "/work/shop"}] * 8)
+    answers = crew.together([{"verb": "init", "folder": "/srv/shop"}] * 8)
     projects = kit.board.projects.list()
     assert refusals(answers) == []
     assert [project.name for project in projects] == ["shop"]
@@ -266,11 +266,11 @@ def test_eight_that_make_one_folder_a_project_at_once_make_one_project(kit: Boar
 def test_agents_that_join_while_a_folder_is_made_a_project_again_stay_members(kit: BoardKit, crew: Crew) -> None:
     """`init` may be repeated at any time, so it must not write an older list of members over a newer one."""
     for round_ in range(ROUNDS // 2):
-        project = kit.board.projects.add(f"shop-{round_}", f"/work/shop-{round_}")
+        project = kit.board.projects.add(f"shop-{round_}", f"/srv/shop-{round_}")
         agent = kit.board.agents.add(f"guest-{round_}").agent
         crew.together(
             [
-                {"verb": "init", "folder": f"/work/shop-{round_}"},
+                {"verb": "init", "folder": f"/srv/shop-{round_}"},
                 {"verb": "join_project", "project": project.id, "agent": agent.id},
             ]
         )

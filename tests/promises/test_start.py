@@ -42,7 +42,7 @@ def test_all_that_open_an_empty_database_at_once_work(
     eight: Crew, database: str, count: int, open_kit: OpenKit
 ) -> None:
     eight.together([{"verb": "open", "database": database, "actor": f"w{n}"} for n in range(count)])
-    answers = eight.together([{"verb": "init", "folder": "/work/shop"}])
+    answers = eight.together([{"verb": "init", "folder": "/srv/shop"}])
     answers += eight.together([{"verb": "add_task", "project": answers[0][0]} for _ in range(count)])
     kit = open_kit(database)
     assert sorted(answers[1:]) == list(range(1, count + 1))
@@ -167,14 +167,14 @@ def test_a_board_of_a_newer_version_is_refused_and_left_as_it_is(database: str, 
 def test_a_damaged_board_is_named_as_such(tmp_path: Path, open_kit: OpenKit) -> None:
     file = tmp_path / "kumi.db"
     kit = open_kit(file)
-    kit.board.projects.init("/work/shop", git=False)
+    kit.board.projects.init("/srv/shop", git=False)
     kit.board.store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     kit.close()
     content = bytearray(file.read_bytes())
     content[4096:] = os.urandom(len(content) - 4096)
     file.write_bytes(content)
     with pytest.raises(StoreDamaged) as caught:
-        open_kit(file).board.projects.init("/work/other", git=False)
+        open_kit(file).board.projects.init("/srv/other", git=False)
     assert "restore" in str(caught.value)
 
 
@@ -282,7 +282,7 @@ def test_a_full_disk_refuses_the_command_whole_and_is_forgotten_when_there_is_ro
     tiny_disk: Path, open_kit: OpenKit
 ) -> None:
     kit = open_kit(tiny_disk / "kumi.db")
-    place = Place(kit.board.projects.init("/work/shop", git=False).project.id)
+    place = Place(kit.board.projects.init("/srv/shop", git=False).project.id)
     ballast = tiny_disk / "ballast"
     ballast.write_bytes(b"\0" * 500_000)
     count = fill_with_tasks(kit, place)
@@ -296,7 +296,7 @@ def test_a_file_that_may_not_grow_refuses_the_command_whole_and_works_when_it_ma
     tmp_path: Path, open_kit: OpenKit
 ) -> None:
     kit = open_kit(tmp_path / "kumi.db")
-    place = Place(kit.board.projects.init("/work/shop", git=False).project.id)
+    place = Place(kit.board.projects.init("/srv/shop", git=False).project.id)
     kit.board.store.connection.execute("PRAGMA max_page_count = 120")
     count = fill_with_tasks(kit, place)
     require_whole(kit, place, count)
@@ -320,7 +320,7 @@ def test_a_command_that_was_committed_is_not_refused_because_the_bell_can_not_be
     file = tmp_path / "kumi.db"
     (tmp_path / "kumi.db.bell").mkdir()
     kit = open_kit(file)
-    kit.board.projects.init("/work/shop", git=False)
+    kit.board.projects.init("/srv/shop", git=False)
 
 
 def test_a_read_only_file_system_is_refused(tmp_path: Path) -> None:
@@ -339,7 +339,7 @@ def test_a_read_only_file_system_is_refused(tmp_path: Path) -> None:
 def test_the_file_of_a_board_is_for_its_owner_alone(tmp_path: Path, open_kit: OpenKit) -> None:
     file = tmp_path / "new" / "folder" / "kumi.db"
     kit = open_kit(file)
-    kit.board.projects.init("/work/shop", git=False)
+    kit.board.projects.init("/srv/shop", git=False)
     modes = {path.name: path.stat().st_mode & 0o077 for path in file.parent.iterdir()}
     kit.close()
     assert set(modes.values()) == {0}

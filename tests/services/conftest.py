@@ -42,6 +42,6 @@ class Shop(Struct):
 
 @pytest.fixture
 def shop(kit: BoardKit) -> Shop:
-    made = kit.board.projects.init("/work/shop", git=True)
+    made = kit.board.projects.init("/srv/shop", git=True)
     agents = {agent.name: agent for agent in made.agents}
     return Shop(kit, made.project, agents["coder"], agents["reviewer"])

@@ -28,7 +28,7 @@ def test_only_active_decisions_reach_an_agent_by_category(shop: Shop) -> None:
 
 def test_a_slug_is_taken_once_in_a_project_and_free_in_another(shop: Shop) -> None:
     memories = shop.kit.board.memories
-    other = shop.kit.board.projects.init("/work/other", git=False).project
+    other = shop.kit.board.projects.init("/srv/other", git=False).project
     memories.add(shop.here, "linter", category="tooling", title="Use ruff")
     with pytest.raises(NameTaken):
         memories.add(shop.here, "linter", category="tooling", title="Use black")

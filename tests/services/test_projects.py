@@ -17,8 +17,8 @@ BUILT_INS = ["coder", "planner", "reviewer", "writer"]
 
 
 def test_init_makes_a_project_with_the_built_in_agents_and_can_be_repeated(kit: BoardKit) -> None:
-    first = kit.board.projects.init("/work/shop", git=True)
-    again = kit.board.projects.init("/work/shop", git=True)
+    first = kit.board.projects.init("/srv/shop", git=True)
+    again = kit.board.projects.init("/srv/shop", git=True)
     assert (first.created, again.created) == (True, False)
     assert again.project == first.project
     assert first.project.worktrees
@@ -34,29 +34,29 @@ def test_two_folders_of_the_same_name_become_two_projects_with_the_same_agents(k
 
 
 def test_a_name_or_a_folder_belongs_to_one_project(kit: BoardKit) -> None:
-    kit.board.projects.add("shop", "/work/shop")
+    kit.board.projects.add("shop", "/srv/shop")
     with pytest.raises(NameTaken):
-        kit.board.projects.add("shop", "/work/other")
+        kit.board.projects.add("shop", "/srv/other")
     with pytest.raises(InvalidValue, match="belongs to project 'shop'"):
-        kit.board.projects.add("other", "/work/shop")
+        kit.board.projects.add("other", "/srv/shop")
 
 
 def test_the_project_is_the_named_one_else_the_innermost_folders_else_the_only_one(kit: BoardKit) -> None:
     with pytest.raises(NoProject):
         kit.board.projects.at(Place(None, "/elsewhere"))
-    outer = kit.board.projects.add("outer", "/work")
+    outer = kit.board.projects.add("outer", "/srv")
     assert kit.board.projects.at(Place(None, "/elsewhere")) == outer
-    inner = kit.board.projects.add("inner", "/work/inner")
-    assert kit.board.projects.at(Place("outer", "/work/inner")) == outer
-    assert kit.board.projects.at(Place(None, "/work/inner/src/deep")) == inner
-    assert kit.board.projects.at(Place(None, "/work/innermost")) == outer
+    inner = kit.board.projects.add("inner", "/srv/inner")
+    assert kit.board.projects.at(Place("outer", "/srv/inner")) == outer
+    assert kit.board.projects.at(Place(None, "/srv/inner/src/deep")) == inner
+    assert kit.board.projects.at(Place(None, "/srv/innermost")) == outer
     with pytest.raises(ProjectUnclear, match="inner, outer"):
         kit.board.projects.at(Place(None, "/elsewhere"))
 
 
 def test_a_project_is_found_by_id_prefix_or_name_and_a_near_miss_is_named(kit: BoardKit) -> None:
-    shop = kit.board.projects.add("shop", "/work/shop")
-    kit.board.projects.add("ship", "/work/ship")
+    shop = kit.board.projects.add("shop", "/srv/shop")
+    kit.board.projects.add("ship", "/srv/ship")
     assert kit.board.projects.show(shop.id) == shop
     assert kit.board.projects.show("shop") == shop
     with pytest.raises(AmbiguousReference):
@@ -66,7 +66,7 @@ def test_a_project_is_found_by_id_prefix_or_name_and_a_near_miss_is_named(kit: B
 
 
 def test_pause_resume_and_archive_move_as_the_table_says_and_may_be_repeated(kit: BoardKit) -> None:
-    kit.board.projects.add("shop", "/work/shop")
+    kit.board.projects.add("shop", "/srv/shop")
     seen = [
         kit.board.projects.move("shop", action).status for action in ("pause", "pause", "resume", "archive", "resume")
     ]
@@ -74,13 +74,13 @@ def test_pause_resume_and_archive_move_as_the_table_says_and_may_be_repeated(kit
 
 
 def test_init_takes_an_archived_project_up_again(kit: BoardKit) -> None:
-    made = kit.board.projects.init("/work/shop", git=False).project
+    made = kit.board.projects.init("/srv/shop", git=False).project
     kit.board.projects.move(made.id, "archive")
-    assert kit.board.projects.init("/work/shop", git=False).project.status == "active"
+    assert kit.board.projects.init("/srv/shop", git=False).project.status == "active"
 
 
 def test_assigning_twice_and_unassigning_a_stranger_change_nothing(kit: BoardKit) -> None:
-    kit.board.projects.add("shop", "/work/shop")
+    kit.board.projects.add("shop", "/srv/shop")
     agent = kit.board.agents.add("dev").agent
     kit.board.projects.unassign("shop", agent)
     before = kit.board.store.newest_cursor()

@@ -40,7 +40,7 @@ def test_one_refusal_for_everything_that_may_be_wrong(
     shop: Shop, dev: KeyedAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     board = shop.kit.board
-    other = board.projects.init("/work/other", git=False).project
+    other = board.projects.init("/srv/other", git=False).project
     person = board.agents.add("ann", type="human")
     board.projects.assign("shop", person.agent)
     checked: list[str | None] = []
@@ -79,7 +79,7 @@ def test_a_second_login_is_refused_while_the_first_lives_and_other_projects_are_
     shop: Shop, dev: KeyedAgent
 ) -> None:
     board = shop.kit.board
-    other = board.projects.add("other", "/work/other")
+    other = board.projects.add("other", "/srv/other")
     board.projects.assign("other", dev.agent)
     first = login(shop, dev)
     with pytest.raises(AgentBusy, match=r"^Agent instance already running for this project$"):

@@ -29,7 +29,7 @@ WAYS: dict[TaskStatus, tuple[TaskStatus, ...]] = {
 
 
 def test_each_project_numbers_its_own_tasks(shop: Shop) -> None:
-    other = shop.kit.board.projects.init("/work/other", git=False).project
+    other = shop.kit.board.projects.init("/srv/other", git=False).project
     assert [shop.task("one").number, shop.task("two").number] == [1, 2]
     assert shop.kit.board.tasks.create(Place(other.id), NewTask("one")).task.number == 1
 
@@ -119,7 +119,7 @@ def test_dependencies_and_parents_never_form_a_ring(shop: Shop) -> None:
 
 def test_a_task_of_another_project_can_be_neither_parent_nor_dependency(shop: Shop) -> None:
     board = shop.kit.board
-    other = board.projects.init("/work/other", git=False).project
+    other = board.projects.init("/srv/other", git=False).project
     foreign = board.tasks.create(Place(other.id), NewTask("foreign")).task
     for field in ("parent", "depends_on"):
         value = foreign.id if field == "parent" else [foreign.id]

@@ -23,7 +23,7 @@ COMES, COMES_NOT = 30.0, 0.15
 
 @pytest.fixture
 def project(kit: BoardKit) -> str:
-    return kit.board.projects.init("/work/shop", git=False).project.id
+    return kit.board.projects.init("/srv/shop", git=False).project.id
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_without_inotify_the_bell_still_rings(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(bells.InotifyBell, "__init__", refuse)
     bell = bell_of(kit.board.store)
     assert isinstance(bell, PollingBell)
-    kit.board.projects.init("/work/shop", git=False)
+    kit.board.projects.init("/srv/shop", git=False)
     assert bell.wait(COMES)
     bell.close()
     kit.close()
@@ -147,7 +147,7 @@ def test_a_process_with_thousands_of_open_files_can_wait(tmp_path: Path) -> None
     held = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
     try:
         bell = bell_of(kit.board.store)
-        kit.board.projects.init("/work/shop", git=False)
+        kit.board.projects.init("/srv/shop", git=False)
         assert bell.wait(COMES)
         bell.close()
     finally:

@@ -28,7 +28,7 @@ OpenKit = Callable[[str | Path], BoardKit]
 @pytest.fixture
 def source(kit: BoardKit) -> BoardKit:
     """A board with something of everything, on each database in turn."""
-    made = kit.board.projects.init("/work/shop", git=False)
+    made = kit.board.projects.init("/srv/shop", git=False)
     keyed = kit.board.agents.add("solo")
     kit.board.projects.assign(made.project.id, keyed.agent)
     kit.board.sessions.open(keyed.agent.id, made.project.id)
@@ -92,14 +92,14 @@ def require_numbers_go_on(source: BoardKit, other: BoardKit) -> None:
 
 def test_a_board_that_holds_something_is_not_copied_over(source: BoardKit, target: str, open_kit: OpenKit) -> None:
     other = open_kit(target)
-    other.board.projects.init("/work/other", git=False)
+    other.board.projects.init("/srv/other", git=False)
     before = everything(other.board.store)
     with pytest.raises(StoreNotEmpty):
         copy_board(source.board.store, other.board.store)
     assert everything(other.board.store) == before
     # Neither side is left in a transaction.
-    other.board.projects.add("more", "/work/more")
-    source.board.projects.add("more", "/work/more")
+    other.board.projects.add("more", "/srv/more")
+    source.board.projects.add("more", "/srv/more")
 
 
 def test_a_copy_that_finds_no_room_leaves_nothing_and_says_so(
@@ -114,7 +114,7 @@ def test_a_copy_that_finds_no_room_leaves_nothing_and_says_so(
 
 def test_a_copy_is_one_snapshot_while_the_source_is_written(kit: BoardKit, tmp_path: Path, open_kit: OpenKit) -> None:
     """Whoever writes in the middle of the copy is either wholly in it or not at all."""
-    project = kit.board.projects.init("/work/shop", git=False).project
+    project = kit.board.projects.init("/srv/shop", git=False).project
     writer = open_kit(kit.database)
     target = open_kit(tmp_path / "copy.db").board.store
     execute = target.connection.execute

@@ -17,7 +17,7 @@ from kumihimo.testing.boards import BoardKit
 
 @pytest.fixture
 def here(kit: BoardKit) -> Place:
-    return Place(kit.board.projects.init("/work/shop", git=False).project.id)
+    return Place(kit.board.projects.init("/srv/shop", git=False).project.id)
 
 
 def visit(page: Callable[[str | None], Page[Any]], between: Callable[[], object]) -> list[Any]:

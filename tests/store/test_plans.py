@@ -60,7 +60,7 @@ QUESTIONS: dict[str, Question] = {
 @pytest.fixture
 def filled(tmp_path: Path) -> tuple[BoardKit, Place, RecordingConnection]:
     kit = BoardKit(tmp_path / "kumi.db")
-    here = Place(kit.board.projects.init("/work/shop", git=False).project.id)
+    here = Place(kit.board.projects.init("/srv/shop", git=False).project.id)
     for title in ("one", "two"):
         kit.board.tasks.create(here, NewTask(title, assignee="coder"))
     kit.board.executions.enqueue(Wish(kit.board.agents.show("coder"), "group"))

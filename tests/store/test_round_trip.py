@@ -36,7 +36,7 @@ class Ground:
 
     def __init__(self, kit: BoardKit) -> None:
         self.store = kit.board.store
-        self.project = kit.board.projects.init("/work/shop", git=False).project.id
+        self.project = kit.board.projects.init("/srv/shop", git=False).project.id
         self.agent = kit.board.agents.show("coder").id
         self.tasks = [kit.board.tasks.create(Place(self.project), NewTask(f"t{n}")).task.id for n in range(4)]
         self._count = 100
@@ -132,7 +132,7 @@ def test_the_longest_texts_come_back(ground: Ground, letter: str) -> None:
 
 @pytest.mark.parametrize("letter", ["x", "組", "🧵"])
 def test_the_longest_texts_pass_the_services(kit: BoardKit, letter: str) -> None:
-    here = Place(kit.board.projects.init("/work/shop", git=False).project.id)
+    here = Place(kit.board.projects.init("/srv/shop", git=False).project.id)
     new = NewTask(letter * LINE_LIMIT, description=letter * LONG_LIMIT)
     made = kit.board.tasks.create(here, new)
     shown = kit.board.tasks.show(here, made.task.number).task

@@ -50,7 +50,7 @@ def test_a_migration_that_fails_leaves_nothing(database: str, monkeypatch: pytes
         open_store(database)
     monkeypatch.undo()
     kit = BoardKit(database)
-    kit.board.projects.init("/work/shop", git=False)
+    kit.board.projects.init("/srv/shop", git=False)
     kit.close()
 
 
@@ -75,7 +75,7 @@ def test_every_table_is_copied(tmp_path: Path) -> None:
 
 
 def test_a_command_that_fails_half_way_leaves_nothing_and_the_store_works(kit: BoardKit) -> None:
-    project = kit.board.projects.init("/work/shop", git=False).project
+    project = kit.board.projects.init("/srv/shop", git=False).project
 
     def half(transaction: Transaction) -> None:
         kit.board.tasks.create(Place(project.id), NewTask("half"))
@@ -90,7 +90,7 @@ def test_a_command_that_fails_half_way_leaves_nothing_and_the_store_works(kit: B
 
 
 def test_a_command_inside_a_command_is_one_transaction(kit: BoardKit, open_kit: OpenKit) -> None:
-    project = kit.board.projects.init("/work/shop", git=False).project
+    project = kit.board.projects.init("/srv/shop", git=False).project
     other = open_kit(kit.database)
 
     def both(transaction: Transaction) -> int:
@@ -104,12 +104,12 @@ def test_a_command_inside_a_command_is_one_transaction(kit: BoardKit, open_kit: 
 
 def test_a_command_inside_a_read_is_our_mistake_and_is_refused(kit: BoardKit) -> None:
     with pytest.raises(RuntimeError, match="inside a read"):
-        kit.board.store.read(lambda _: kit.board.projects.init("/work/shop", git=False))
+        kit.board.store.read(lambda _: kit.board.projects.init("/srv/shop", git=False))
     assert kit.board.projects.list() == []
 
 
 def test_a_read_sees_one_snapshot(kit: BoardKit, open_kit: OpenKit) -> None:
-    project = kit.board.projects.init("/work/shop", git=False).project
+    project = kit.board.projects.init("/srv/shop", git=False).project
     other = open_kit(kit.database)
 
     def look_twice(transaction: Transaction) -> list[int]:
@@ -125,7 +125,7 @@ def test_a_command_that_loses_a_deadlock_is_done_again(postgres: PostgresServer)
     """Two that lock the same two rows the other way round: PostgreSQL ends one of them, and we do it again."""
     url = postgres.new_database()
     kit = BoardKit(url)
-    ids = [kit.board.projects.add(name, f"/work/{name}").id for name in ("one", "two")]
+    ids = [kit.board.projects.add(name, f"/srv/{name}").id for name in ("one", "two")]
     meeting = threading.Barrier(2, timeout=30)
     tries: list[str] = []
 
