@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -251,7 +250,3 @@ def _admission(value: str) -> Admission:
     if value == "auto" or value == "slots":
         return value
     raise ConfigError("admission", "bad_setting", reason=f"{value!r} is neither 'auto' nor 'slots'")
-
-
-def environment() -> Mapping[str, str]:
-    return os.environ

@@ -122,6 +122,17 @@ def test_a_mistake_in_a_file_is_named_with_its_line(shop: Kumi, content: str, sa
     assert said in ended.err
 
 
+def test_every_global_flag_has_its_variable(shop: Kumi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KUMI_JSON", "1")
+    assert shop("project", "ls").json["projects"][0]["name"] == "shop"
+    monkeypatch.setenv("KUMI_PROJECT", "nothing")
+    assert shop("task", "ls").code == 5
+    monkeypatch.setenv("KUMI_DB", str(tmp_path / "other.db"))
+    assert shop("project", "ls").json == {"projects": []}
+    monkeypatch.setenv("KUMI_JSON", "0")
+    assert shop("project", "ls").out == ""
+
+
 def test_a_bad_value_in_the_environment_is_a_configuration_error(shop: Kumi, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUMI_MAX_CONCURRENT", "none")
     assert shop("task", "ls").code == 3

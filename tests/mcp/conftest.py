@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,6 +81,3 @@ def town(database: str, tmp_path: Path) -> Iterator[Town]:
         if client.process.poll() is None:
             client.close()
     board.store.close()
-
-
-Clients = Callable[[str], StdioClient]

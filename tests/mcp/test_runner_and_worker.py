@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import pytest
 
+from kumihimo import __version__
+from kumihimo.app import now
 from kumihimo.services.projects import Place
 from tests.mcp.conftest import Town
 
@@ -21,6 +24,12 @@ def test_a_runner_is_told_to_start_once_and_never_hears_of_a_task(town: Town) ->
     for unknown in ({**pair, "agent_id": "agt_nobody"}, {**pair, "project_id": "prj_nothing"}):
         assert runner.call("should_start", **unknown).data == {"should_start": False}
     assert "Secret" not in str(runner.call("list_active_projects_with_agents").data)
+
+
+def test_the_server_says_that_it_is_there_which_version_it_is_and_what_time(town: Town) -> None:
+    said = town.client("runner").call("health_check").data
+    assert (said["status"], said["version"]) == ("ok", __version__)
+    assert abs((now() - datetime.fromisoformat(said["timestamp"])).total_seconds()) < 600
 
 
 def test_only_active_projects_and_agents_are_listed(town: Town) -> None:

@@ -149,6 +149,9 @@ def settings_of(flags: dict[str, Any]) -> Settings:
     asked = Flags(flags.get("db"), flags.get("project"), flags.get("lang"), bool(flags.get("verbose")))
     settings = load(asked, os.environ, Path.cwd())
     flags["language"] = settings.language
+    # Each flag has its variable: `KUMI_JSON=1` is `--json`.
+    flags["json"] = flags.get("json") or os.environ.get("KUMI_JSON", "") not in ("", "0")
+    flags["verbose"] = settings.verbose
     return settings
 
 

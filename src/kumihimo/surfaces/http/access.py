@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 
 from msgspec import Struct
 
-from kumihimo.domain.errors import KumihimoError, TokenRefused
+from kumihimo.domain.errors import TokenRefused
 from kumihimo.domain.token import Token
 from kumihimo.surfaces.mcp.door import Door
 from kumihimo.wire.http import Refusal
@@ -74,7 +74,7 @@ class Access:
     def _limited(self, board: Any, secret: bytes, toolsets: frozenset[str]) -> Identity | Refusal:
         try:
             token = board.tokens.read(secret.strip().decode("latin-1"))
-        except (TokenRefused, KumihimoError):
+        except TokenRefused:
             return _UNAUTHORIZED
         return Identity(token) if toolsets <= REACH[token.kind] else _FORBIDDEN
 
