@@ -16,11 +16,11 @@ RIGHT: dict[str, dict[str, Any]] = {
     "report_completed": {"result": "success"},
     "save_context": {"progress": "INTRUDER"},
     "create_handoff": {"summary": "INTRUDER"},
-    "accept_handoff": {"handoff_id": "hnd_x"},
+    "accept_handoff": {"handoff_id": "hnd_unknown"},
     "get_agent_profile": {"agent_id": "dev"},
     "report_result": {"status": "success", "summary": "INTRUDER"},
-    "report_execution_start": {"task_id": "tsk_x"},
-    "report_execution_complete": {"execution_id": "exec_x", "exit_code": 0},
+    "report_execution_start": {"task_id": "tsk_unknown"},
+    "report_execution_complete": {"execution_id": "exec_unknown", "exit_code": 0},
 }
 
 

@@ -52,14 +52,14 @@ def test_a_manager_plans_and_assigns_from_nothing(town: Town, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("tool", "arguments", "code"),
     [
-        ("get_project", {"project_id": "prj_x"}, "ProjectNotFound"),
-        ("get_task", {"task_id": "tsk_x"}, "TaskNotFound"),
-        ("get_agent_profile", {"agent_id": "agt_x"}, "AgentNotFound"),
-        ("get_execution_log", {"execution_id": "exec_x"}, "ExecutionNotFound"),
-        ("accept_handoff", {"handoff_id": "hnd_x", "agent_id": "dev"}, "HandoffNotFound"),
-        ("create_handoff", {"task_id": "tsk_x", "from_agent_id": "dev", "summary": "s"}, "TaskNotFound"),
-        ("save_context", {"task_id": "tsk_x", "progress": "p"}, "TaskNotFound"),
-        ("update_task_status", {"task_id": "tsk_x", "status": "flying"}, "InvalidParams"),
+        ("get_project", {"project_id": "prj_unknown"}, "ProjectNotFound"),
+        ("get_task", {"task_id": "tsk_unknown"}, "TaskNotFound"),
+        ("get_agent_profile", {"agent_id": "agt_unknown"}, "AgentNotFound"),
+        ("get_execution_log", {"execution_id": "exec_unknown"}, "ExecutionNotFound"),
+        ("accept_handoff", {"handoff_id": "hnd_unknown", "agent_id": "dev"}, "HandoffNotFound"),
+        ("create_handoff", {"task_id": "tsk_unknown", "from_agent_id": "dev", "summary": "s"}, "TaskNotFound"),
+        ("save_context", {"task_id": "tsk_unknown", "progress": "p"}, "TaskNotFound"),
+        ("update_task_status", {"task_id": "tsk_unknown", "status": "flying"}, "InvalidParams"),
     ],
 )
 def test_a_refusal_is_an_answer_with_its_code(town: Town, tool: str, arguments: dict[str, str], code: str) -> None:
@@ -107,7 +107,7 @@ def test_everything_can_be_read_by_uri(town: Town) -> None:
         shown = manager.read(uri)
         assert (shown["uri"], shown["mimeType"]) == (uri, "application/json")
         assert word in str(msgspec.json.decode(shown["text"]))
-    for uri in ("task://tsk_x", "agent://me", "nonsense://x", "handoff://tsk_x"):
+    for uri in ("task://tsk_unknown", "agent://me", "nonsense://x", "handoff://tsk_unknown"):
         with pytest.raises(RpcRefusal) as refusal:
             manager.read(uri)
         assert refusal.value.code == -32002

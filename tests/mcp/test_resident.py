@@ -84,7 +84,7 @@ def test_however_it_ends_the_agent_is_free_again(town: Town, number: signal.Sign
         ("prompts/get", {"name": "task_start"}, -32602),
         (
             "tools/call",
-            {"name": "add_context", "arguments": {"task_id": "tsk_x", "content": "y", "type": "note"}},
+            {"name": "add_context", "arguments": {"task_id": "tsk_unknown", "content": "y", "type": "note"}},
             -32000,
         ),
     ],

@@ -193,7 +193,7 @@ def test_the_deprecated_calls_keep_their_shapes(town: Town) -> None:
     assert (log["durationSeconds"], log["logFilePath"], log["exitCode"]) == (930.5, "/logs/one.log", 1)
     refused = worker.call("report_execution_start", session_token=token, task_id="tsk_nothing")
     assert refused["error"] == "Invalid session_token or task_id"
-    refused = worker.call("report_execution_complete", session_token=token, execution_id="exec_x", exit_code=0)
+    refused = worker.call("report_execution_complete", session_token=token, execution_id="exec_unknown", exit_code=0)
     assert refused["error"] == "Invalid execution_id or session_token"
 
 
@@ -203,7 +203,7 @@ def test_old_names_still_work_and_are_not_listed(town: Town) -> None:
         worker.call("start_session", agent_id="x", passkey="y", project_id="z")["error"]
         == "Invalid agent_id or passkey"
     )
-    assert worker.call("end_session", session_token="sess_x").is_error
+    assert worker.call("end_session", session_token="sess_unknown").is_error
     assert worker.call("get_my_tasks", session_token=town.login(worker))["tasks"] == []
     assert manager.call("get_my_profile", agent_id=town.dev.agent.id)["agent"]["name"] == "dev"
     assert {"start_session", "end_session", "get_my_tasks"}.isdisjoint(worker.tools())
