@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check conformance format snapshots bench clean
+.PHONY: help demo test test-real check conformance format snapshots bench clean
 
 help: ## say what the targets do
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -31,6 +31,9 @@ check: $(STAMP) ## format, lint, types, imports, sizes, snapshots
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python scripts/check_sizes.py
 	$(BIN)/python scripts/snapshots.py --check
+
+test-real: $(STAMP) ## the real Claude Code, Codex and Gemini CLI against a scripted model (needs npm)
+	KUMI_TEST_REAL=1 $(BIN)/python -m pytest tests/real -q
 
 conformance: $(STAMP) ## the official judge of MCP servers, against a fixture server on our wire (needs npm)
 	$(BIN)/python scripts/conformance.py

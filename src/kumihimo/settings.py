@@ -13,6 +13,8 @@ from kumihimo.domain.errors import ConfigError
 Language = Literal["en", "ja"]
 Admission = Literal["auto", "slots"]
 PROJECT_FILE = "kumi.toml"
+# An agent that says nothing for so long hangs. The longest that a tool of theirs may take is well below it.
+SILENCE_MS = 30 * 60 * 1000
 
 
 class Client(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,6 +56,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lang: Language | None = None
     max_concurrent: int | None = None
     admission: Admission | None = None
+    silence_timeout_ms: int | None = None
     project: ProjectSection | None = None
     clients: dict[str, Client] | None = None
     agents: dict[str, AgentDefinition] | None = None
@@ -83,6 +86,7 @@ class Settings(msgspec.Struct, frozen=True):
     verbose: bool
     max_concurrent: int
     admission: Admission
+    silence_timeout_ms: int
     clients: dict[str, Client]
     agents: dict[str, AgentDefinition]
     retention: Retention
@@ -118,6 +122,7 @@ def load(flags: Flags, environ: Mapping[str, str], folder: Path) -> Settings:
         verbose=flags.verbose or environ.get("KUMI_VERBOSE", "") not in ("", "0"),
         max_concurrent=_positive("max_concurrent", first(None, "max_concurrent", 10)),
         admission=_admission(first(None, "admission", "auto")),
+        silence_timeout_ms=_positive("silence_timeout_ms", first(None, "silence_timeout_ms", SILENCE_MS)),
         clients={**(user.clients or {}), **(repository.clients or {})},
         agents={**(user.agents or {}), **(repository.agents or {})},
         retention=repository.retention or user.retention or Retention(),
@@ -139,6 +144,7 @@ def project_file_text(name: str) -> str:
 name = {msgspec.json.encode(name).decode()}
 
 # max_concurrent = 10          # runs at once on one host
+# silence_timeout_ms = 1800000  # a run that says nothing for so long is ended
 
 # [agents.coder]
 # client = "codex"

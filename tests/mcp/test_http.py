@@ -150,8 +150,10 @@ def test_a_run_speaks_for_itself_without_a_session_and_only_while_it_lives(door:
     task = town.task()
     from kumihimo.services.executions import Wish
 
-    run = town.board.executions.enqueue(Wish(town.dev.agent, "group", task=task))
+    # Of a kind that no supervisor claims: here it is only spoken for.
+    run = town.board.executions.enqueue(Wish(town.dev.agent, "instance", task=task))
     assert run is not None
+    run = town.board.executions.start(run.id, run.fence)
     token = town.board.tokens.issue(Token("run", run.agent_id, run.project_id, run.id))
     assert door.call("/mcp/worker", token, "save_context", progress="from the run").said["success"]
     said = door.call("/mcp/worker", token, "report_result", status="success", summary="done").result[
@@ -163,9 +165,7 @@ def test_a_run_speaks_for_itself_without_a_session_and_only_while_it_lives(door:
     ).result
     assert refused["isError"] is True
     assert door.call("/mcp/manager", token, "list_projects").status == 403
-    claimed = town.board.executions.claim("host")
-    assert claimed is not None
-    town.board.executions.cancel(run.id, claimed.fence)
+    town.board.executions.cancel(run.id, run.fence)
     over = door.call("/mcp/worker", token, "save_context", progress="too late").said
     assert over["error"] == "Invalid or expired session_token"
 

@@ -106,10 +106,21 @@ GOOD: dict[str, dict[str, Any]] = {
     "mine.end_session": {"summary": "s"},
     "mine.start_record": {"task_id": "1"},
     "mine.complete_record": {"execution_id": "exec_x", "exit_code": 0, "duration_seconds": 1.5, "log_file_path": "/x"},
+    "run.list": {"group": None, "status": "running", "limit": 5, "cursor": None},
+    "run.show": {"run": "exec_x"},
+    "run.wait": {"runs": ["exec_x"], "timeout_ms": 0, "mode": "any"},
+    "run.report": {"run": "exec_x", "status": "success", "summary": "s", "edited_files": ["a"], "created_files": ["b"],
+                   "error_message": "e", "response": "r"},
+    "run.stop": {"run": "exec_x"},
+    "run.output": {"run": "exec_x", "cursor": "0", "limit": 5},
     "mine.report_run": {"status": "success", "summary": "s", "run": "exec_x", "edited_files": ["a"], "created_files": ["b"],
                         "error_message": "e", "response": "r"},
 }  # fmt: skip
-APART = {"project.init", "login.authenticate", "board.doctor", "board.backup", "board.restore", "board.move"}
+# These start something, or take a good deal more than texts.
+APART = {
+    "project.init", "login.authenticate", "board.doctor", "board.backup", "board.restore", "board.move",
+    "group.run", "group.plan", "run.continue", "run.retry", "role.check",
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -99,8 +99,8 @@ def converse(chunks: list[bytes]) -> list[Any]:
     conversation.attach(written.append, _drop)
     framing = Framing(100_000)
     for chunk in chunks:
-        for frame in framing.feed(chunk):
-            conversation.receive(frame)
+        for message in framing.take(chunk):
+            conversation.receive(message)
     conversation.close()
     return [json.loads(frame.body) for data in written for frame in Framing(100_000).feed(data)]
 

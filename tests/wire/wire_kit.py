@@ -37,6 +37,11 @@ def add(request: Request, arguments: Raw) -> bytes:
     return b'{"sum":%d}' % (numbers.a + numbers.b)
 
 
+def read_sum(caller: Any, arguments: Raw) -> bytes:
+    numbers = msgspec.json.decode(arguments, type=Add)
+    return b'{"sum":%d}' % (numbers.a + numbers.b)
+
+
 async def add_later(request: Request, arguments: Raw) -> bytes:
     await asyncio.sleep(0)
     return add(request, arguments)
@@ -158,6 +163,7 @@ TOOLS = [
         output_schema={"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]},
         annotations=ToolAnnotations(read_only_hint=True),
         handler=add,
+        read=read_sum,
     ),
     Tool(name="add_later", description="Adds, but not at once", handler=add_later),
     Tool(name="wait", description="Waits for ever", handler=wait),

@@ -3,13 +3,16 @@
 KumihimoError
 ├── NotFound
 │   ├── ProjectNotFound  AgentNotFound  TaskNotFound  SessionNotFound
-│   ├── ExecutionNotFound  GroupNotFound  HandoffNotFound  MemoryNotFound
+│   ├── ExecutionNotFound  GroupNotFound  HandoffNotFound  MemoryNotFound  RoleNotFound
 │   └── AmbiguousReference
 ├── InvalidValue
-│   └── NameTaken  DependencyCycle  CursorInvalid  ToolsetClash
+│   ├── NameTaken  DependencyCycle  CursorInvalid  ToolsetClash
+│   └── EmptyAgents  EmptyStages  EmptyStageTasks
 ├── WrongState
 │   ├── IllegalTransition  TaskNotReady  SessionAlreadyRunning  StaleFence
-│   └── HandoffAlreadyAccepted  GroupHasRunningAgents  GroupNotActive  TaskHeld
+│   ├── HandoffAlreadyAccepted  GroupHasRunningAgents  GroupNotActive  TaskHeld
+│   ├── ModeMismatch  RoleUnavailable  MaxConcurrentReached  ReportRefused  NotResumable
+│   └── StartFailed  PlanFailed
 ├── Refused
 │   └── LoginRefused  TokenRefused  TaskRefused  ExecutionRefused  AgentBusy  PermissionDenied
 ├── ConfigError
@@ -89,6 +92,10 @@ class MemoryNotFound(NotFound):
     pass
 
 
+class RoleNotFound(NotFound):
+    """No agent has this name, or it may not be given work."""
+
+
 class AmbiguousReference(NotFound):
     """A prefix that fits more than one id."""
 
@@ -125,6 +132,21 @@ class ToolsetClash(InvalidValue):
 
     def __init__(self, one: str, other: str, names: Iterable[str]) -> None:
         KumihimoError.__init__(self, one=one, other=other, names=listed(names))
+
+
+class EmptyAgents(InvalidValue):
+    def __init__(self) -> None:
+        KumihimoError.__init__(self)
+
+
+class EmptyStages(InvalidValue):
+    def __init__(self) -> None:
+        KumihimoError.__init__(self)
+
+
+class EmptyStageTasks(InvalidValue):
+    def __init__(self, stage: int) -> None:
+        KumihimoError.__init__(self, stage=stage)
 
 
 class WrongState(KumihimoError):
@@ -177,6 +199,50 @@ class GroupHasRunningAgents(WrongState):
 class GroupNotActive(WrongState):
     def __init__(self, group: str) -> None:
         super().__init__(group=group)
+
+
+class ModeMismatch(WrongState):
+    """The group is of the other kind."""
+
+    def __init__(self, group: str, mode: str) -> None:
+        super().__init__(group=group, mode=mode)
+
+
+class RoleUnavailable(WrongState):
+    """The program behind the role did not pass its last check."""
+
+    def __init__(self, role: str, reason: str | None) -> None:
+        super().__init__(role=role, reason=reason)
+
+
+class MaxConcurrentReached(WrongState):
+    def __init__(self, wanted: int, free: int, slots: int) -> None:
+        super().__init__(wanted=wanted, free=free, slots=slots)
+
+
+class ReportRefused(WrongState):
+    """A report that can't be taken. `problem` is a key of the messages' table of problems."""
+
+    def __init__(self, execution: str, problem: str) -> None:
+        super().__init__(execution=execution, problem=problem)
+
+
+class NotResumable(WrongState):
+    """A run whose conversation can't be gone on with."""
+
+    def __init__(self, execution: str, problem: str, **facts: Fact) -> None:
+        super().__init__(execution=execution, problem=problem, **facts)
+
+
+class StartFailed(WrongState):
+    """Nothing could be started. `problem` is a key of the messages' table of problems."""
+
+    def __init__(self, problem: str, **facts: Fact) -> None:
+        super().__init__(problem=problem, **facts)
+
+
+class PlanFailed(StartFailed):
+    """A plan could not be put to work."""
 
 
 class Refused(KumihimoError):

@@ -1,7 +1,8 @@
 """An execution: one run of an agent CLI, from the wish to have it to what came of it.
 
 What the process did (`status`, `exit_code`) and what the agent says of it (`report`) are separate facts. A claim gives
-the run an owner, a lease and a fence; who writes with an old fence writes nothing.
+the run an owner, a lease and a fence; who writes with an old fence writes nothing. A run of a stage to come is planned:
+nobody may claim it, and it holds no slot.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from kumihimo.domain.event import Change
 from kumihimo.domain.states import StateTable
 
 ExecutionStatus = Literal[
-    "queued", "starting", "running", "completed", "failed", "timed_out", "cancelled", "lost"
+    "planned", "queued", "starting", "running", "completed", "failed", "timed_out", "cancelled", "lost"
 ]  # fmt: skip
 FailureReason = Literal[
     "spawn_failed", "exited", "signalled", "timed_out", "idle", "rate_limited",
@@ -25,13 +26,17 @@ FailureReason = Literal[
 ]  # fmt: skip
 # Who asked for it: a group of a lead, a worker on a task, a session that somebody else runs, an instance that logged in.
 Origin = Literal["group", "worker", "session", "instance"]
+# Why a live run is being ended: somebody asked, its time is up, or it has been silent for too long.
+Stopping = Literal["cancelled", "timed_out", "idle"]
 DodResult = Literal["pending", "merged", "timeout", "error"]
 ReportStatus = Literal["success", "failure", "timeout", "cancelled"]
 
 STATES = StateTable(
     "execution",
-    ("queued", "running"),
+    ("planned", "queued", "running"),
     {
+        ("planned", "queue"): "queued",
+        ("planned", "cancel"): "cancelled",
         ("queued", "claim"): "starting",
         ("queued", "start"): "running",
         ("queued", "cancel"): "cancelled",
@@ -48,7 +53,7 @@ STATES = StateTable(
     },
 )
 
-LIVE: frozenset[ExecutionStatus] = frozenset({"queued", "starting", "running"})
+LIVE: frozenset[ExecutionStatus] = frozenset({"planned", "queued", "starting", "running"})
 
 
 _EXIT_CODES = range(-(2**31), 2**32)
@@ -110,10 +115,38 @@ class Execution(Struct, frozen=True):
     owner: str | None = None
     lease_until: datetime | None = None
     fence: int = 0
+    stage: int | None = None
+    previous_id: str | None = None
+    """The run that this one goes on from, or does again."""
+    conversation: str | None = None
+    """The CLI's own conversation that is to be resumed."""
+    stopping: Stopping | None = None
+    survivors: tuple[int, ...] = ()
+    """Processes that would not die when the run was stopped."""
+    branch: str | None = None
+    worktree: str | None = None
 
     @property
     def live(self) -> bool:
         return self.status in LIVE
+
+    @property
+    def done(self) -> bool:
+        """For waits and stages: it has reported or ended, whichever came first."""
+        return self.report is not None or not self.live
+
+    @property
+    def succeeded(self) -> bool:
+        """By its own word where it gave one, else by what the process did."""
+        return self.report.status == "success" if self.report else self.status == "completed"
+
+    def queue(self, at: datetime) -> Change[Execution]:
+        """Its stage has come."""
+        return Change(replace(self, status=self._next("queue"), queued_at=at), "execution.queued", at)
+
+    def stop(self, why: Stopping, at: datetime) -> Change[Execution]:
+        """It is to be ended; the first reason stays."""
+        return Change(replace(self, stopping=self.stopping or why), "execution.stopping", at)
 
     def claim(self, owner: str, lease_until: datetime, at: datetime) -> Change[Execution]:
         """Taken by one host: a new fence makes every earlier claim stale."""
@@ -132,11 +165,11 @@ class Execution(Struct, frozen=True):
             raise IllegalTransition("execution", self.id, self.status, "renew", STATES.actions(self.status))
         return Change(replace(self, lease_until=lease_until), "execution.renewed", at)
 
-    def start(self, at: datetime) -> Change[Execution]:
-        return Change(replace(self, status=self._next("start"), started_at=at), "execution.started", at)
+    def start(self, at: datetime, **facts: object) -> Change[Execution]:
+        return Change(replace(self, status=self._next("start"), started_at=at, **facts), "execution.started", at)
 
     def complete(self, at: datetime, **facts: object) -> Change[Execution]:
-        return self._end("complete", at, exit_code=0, **facts)
+        return self._end("complete", at, **{"exit_code": 0, **facts})
 
     def fail(self, reason: FailureReason, at: datetime, **facts: object) -> Change[Execution]:
         return self._end("fail", at, failure_reason=reason, **facts)
@@ -148,9 +181,9 @@ class Execution(Struct, frozen=True):
     def cancel(self, at: datetime, **facts: object) -> Change[Execution]:
         return self._end("cancel", at, failure_reason="cancelled", **facts)
 
-    def lose(self, at: datetime) -> Change[Execution]:
+    def lose(self, at: datetime, **facts: object) -> Change[Execution]:
         """Nobody knows what became of it."""
-        return self._end("lose", at, failure_reason="lost")
+        return self._end("lose", at, failure_reason="lost", **facts)
 
     def say(self, report: Report, at: datetime) -> Change[Execution]:
         """What the agent reports, beside whatever the process does."""

@@ -13,6 +13,7 @@ from kumihimo.domain.states import StateTable
 
 GroupMode = Literal["concurrent", "sequential"]
 GroupStatus = Literal["active", "deleted"]
+OnFailure = Literal["continue", "stop"]
 
 STATES = StateTable("group", ("active",), {("active", "delete"): "deleted"})
 
@@ -25,6 +26,17 @@ class Group(Struct, frozen=True):
     status: GroupStatus
     created_at: datetime
     deleted_at: datetime | None = None
+    stages: int | None = None
+    """How many stages its plan has; None while it has none."""
+    stage: int | None = None
+    on_failure: OnFailure | None = None
+
+    def plan(self, stages: int, on_failure: OnFailure, at: datetime) -> Change[Group]:
+        """It is given its stages, once."""
+        return Change(replace(self, stages=stages, stage=0, on_failure=on_failure), "group.planned", at)
+
+    def advance(self, stage: int, at: datetime) -> Change[Group]:
+        return Change(replace(self, stage=stage), "group.stage_advanced", at)
 
     def delete(self, at: datetime) -> Change[Group]:
         STATES.next(self.id, self.status, "delete")

@@ -21,6 +21,8 @@ NOUNS = (
     "instances",
     "executions",
     "groups",
+    "runs",
+    "roles",
     "upkeep",
 )
 _MODULE_OF = {
@@ -36,6 +38,8 @@ _MODULE_OF = {
     "instance": "instances",
     "execution": "executions",
     "group": "groups",
+    "run": "runs",
+    "role": "roles",
     "board": "upkeep",
 }
 

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
-from kumihimo.domain.errors import GroupHasRunningAgents, GroupNotFound, InvalidValue
-from kumihimo.domain.group import Group, GroupMode
+from kumihimo.domain.errors import (
+    ConfigError,
+    EmptyAgents,
+    EmptyStages,
+    EmptyStageTasks,
+    GroupHasRunningAgents,
+    GroupNotActive,
+    GroupNotFound,
+    InvalidValue,
+    MaxConcurrentReached,
+    ModeMismatch,
+    PlanFailed,
+    RoleNotFound,
+    RoleUnavailable,
+    StartFailed,
+)
+from kumihimo.domain.group import Group, GroupMode, OnFailure
+from kumihimo.domain.project import Project
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
+from kumihimo.services.executions import Sight
+from kumihimo.services.groups import Errand, Limits
+from kumihimo.services.hosting import ensure
+
+GroupId = Annotated[str, Meta(description="The id of the group.")]
+_REFUSALS = (
+    GroupNotFound, GroupNotActive, ModeMismatch, RoleNotFound, RoleUnavailable, MaxConcurrentReached, StartFailed, InvalidValue,
+)  # fmt: skip
 
 
 class CreateGroup(Arguments, frozen=True):
@@ -17,13 +42,74 @@ class CreateGroup(Arguments, frozen=True):
 
 
 class NameGroup(Arguments, frozen=True):
-    group: Annotated[str, Meta(description="The id of the group.")]
+    group: GroupId
+
+
+class AgentToRun(Arguments, frozen=True, rename={"working_directory": "workingDirectory"}):
+    """One agent to start."""
+
+    role: Annotated[str, Meta(description="Who does it: the id of a role, as list_roles has it.")]
+    prompt: Annotated[str, Meta(description="What is to be done.")]
+    working_directory: Annotated[
+        str | None, Meta(description="The folder to work in; that of the project if left out.")
+    ] = None
+    timeout_ms: Annotated[int | None, Meta(description="After so long it is ended. No limit if left out.")] = None
+
+
+class StageToRun(Arguments, frozen=True):
+    """What is done at once, before the next stage begins."""
+
+    tasks: Annotated[list[AgentToRun], Meta(description="The agents of this stage.")]
+
+
+class RunAgents(Arguments, frozen=True):
+    group: GroupId
+    agents: Annotated[list[AgentToRun], Meta(description="The agents to start, all at once.")]
+
+
+class RunStages(Arguments, frozen=True):
+    group: GroupId
+    stages: Annotated[list[StageToRun], Meta(description="The stages, in their order.")]
+    on_failure: Annotated[
+        OnFailure, Meta(description="After a stage in which something failed: go on, or give the rest up.")
+    ] = "continue"
+
+
+class Deleted(Struct, frozen=True):
+    """A group that is gone from view."""
+
+    group: Group
+
+
+class Started(Struct, frozen=True):
+    """Runs that were asked for."""
+
+    runs: list[Sight]
+
+
+class Planned(Struct, frozen=True):
+    """A plan that was put to work."""
+
+    group: Group
+    runs: list[Sight]
+
+
+class GroupView(Struct, frozen=True):
+    """A group with its runs."""
+
+    group: Group
+    runs: list[Sight]
 
 
 @operation("group.create", CreateGroup, Group, InvalidValue)
 def create(call: Call, arguments: CreateGroup) -> Group:
     """A new group for runs that belong together."""
-    return call.board.groups.create(arguments.description, mode=arguments.mode)
+    try:
+        project_id = call.board.projects.at(call.place).id
+    except ConfigError:
+        # Where it belongs to is decided by what is run in it.
+        project_id = None
+    return call.board.groups.create(arguments.description, mode=arguments.mode, project_id=project_id)
 
 
 @operation("group.list", Nothing, list[Group], reads=True)
@@ -32,16 +118,60 @@ def list_(call: Call, _: Nothing) -> list[Group]:
     return call.board.groups.list()
 
 
-@operation("group.show", NameGroup, Group, GroupNotFound, reads=True)
-def show(call: Call, arguments: NameGroup) -> Group:
-    """One group of runs, also one that was deleted."""
-    return call.board.groups.show(arguments.group)
+@operation("group.show", NameGroup, GroupView, GroupNotFound, reads=True)
+def show(call: Call, arguments: NameGroup) -> GroupView:
+    """One group and its runs, also one that was deleted."""
+    group = call.board.groups.show(arguments.group)
+    return GroupView(group, call.board.executions.sights_of(group_id=group.id).items)
 
 
-@operation("group.delete", NameGroup, Group, GroupNotFound, GroupHasRunningAgents, destructive=True)
-def delete(call: Call, arguments: NameGroup) -> Group:
+@operation("group.delete", NameGroup, Deleted, GroupNotFound, GroupHasRunningAgents, destructive=True)
+def delete(call: Call, arguments: NameGroup) -> Deleted:
     """Delete a group that has nothing running. Its runs and their results are kept."""
-    return call.board.groups.delete(arguments.group)
+    return Deleted(call.board.groups.delete(arguments.group))
 
 
-OPERATIONS = (create, list_, show, delete)
+@operation("group.run", RunAgents, Started, EmptyAgents, *_REFUSALS, slow=True)
+def run(call: Call, arguments: RunAgents) -> Started:
+    """Start one or more agents at once. Nothing is started where any of them can't be."""
+    project, limits = _limits(call, StartFailed)
+    errands = [_errand(one, project, StartFailed) for one in arguments.agents]
+    board = call.board
+    # Looked at first, so that a refused request does not even start a supervisor.
+    board.groups.require_runnable(arguments.group, errands, limits)
+    ensure(call.settings)
+    runs = board.groups.run(arguments.group, errands, limits)
+    return Started(board.executions.sights([run.id for run in runs]))
+
+
+@operation("group.plan", RunStages, Planned, EmptyStages, EmptyStageTasks, PlanFailed, *_REFUSALS, slow=True)
+def plan(call: Call, arguments: RunStages) -> Planned:
+    """Start agents stage by stage: each stage begins when everything of the one before is done, and is told its results."""
+    project, limits = _limits(call, PlanFailed)
+    stages = [[_errand(one, project, PlanFailed) for one in stage.tasks] for stage in arguments.stages]
+    board = call.board
+    board.groups.require_plannable(arguments.group, stages, limits)
+    try:
+        ensure(call.settings)
+    except StartFailed as error:
+        raise PlanFailed(**error.facts) from None  # pyright: ignore[reportArgumentType]
+    made = board.groups.plan(arguments.group, stages, limits, on_failure=arguments.on_failure)
+    return Planned(made.group, board.executions.sights([run.id for stage in made.stages for run in stage]))
+
+
+def _limits(call: Call, failure: type[StartFailed]) -> tuple[Project, Limits]:
+    try:
+        project = call.board.projects.at(call.place)
+    except ConfigError as error:
+        raise failure("no_project", reason=str(error)) from None
+    return project, Limits(call.settings.max_concurrent, project.id)
+
+
+def _errand(one: AgentToRun, project: Project, failure: type[StartFailed]) -> Errand:
+    folder = Path(project.working_directory, one.working_directory or "").expanduser()
+    if not folder.is_dir():
+        raise failure("no_such_folder", folder=str(folder)[:300])
+    return Errand(one.role, one.prompt, str(folder), one.timeout_ms)
+
+
+OPERATIONS = (create, list_, show, delete, run, plan)

@@ -64,7 +64,7 @@ class Caller(msgspec.Struct, frozen=True):
 class Call:
     """One use of an operation. The board is opened when it is first needed: some verbs must work without one."""
 
-    __slots__ = ("_board", "_open_board", "caller", "settings")
+    __slots__ = ("_board", "_kept_up", "_open_board", "caller", "settings")
 
     def __init__(
         self, settings: Settings, caller: Caller, open_board: Callable[[], Board] | None, board: Board | None = None
@@ -73,6 +73,7 @@ class Call:
         self.caller = caller
         self._open_board = open_board
         self._board = board
+        self._kept_up = False
 
     @property
     def place(self) -> Place:
@@ -92,6 +93,14 @@ class Call:
             self._board = self._open_board()
             self._board.store.actor = self.caller.actor
         return self._board
+
+    def keep_up(self) -> None:
+        """See to it that a supervisor is at work: started at most once by one call, and not waited for."""
+        if not self._kept_up:
+            self._kept_up = True
+            from kumihimo.services.hosting import start_if_gone
+
+            start_if_gone(self.settings)
 
     def close(self) -> None:
         if self._board is not None:
@@ -167,6 +176,9 @@ def _require_storable(field: str, value: Any) -> None:
         # Nearly every text is short and plain: those are seen at a glance.
         if len(value) > _PLAIN or not value.isascii() or "\0" in value:
             text.long(field[:60], value)
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            _require_storable(name, getattr(value, name))
     elif isinstance(value, list | dict):
         for inner in value.values() if isinstance(value, dict) else value:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
             _require_storable(field, inner)

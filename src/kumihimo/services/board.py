@@ -9,8 +9,10 @@ from kumihimo.services.contexts import Contexts
 from kumihimo.services.executions import Executions
 from kumihimo.services.groups import Groups
 from kumihimo.services.handoffs import Handoffs
+from kumihimo.services.hosts import Hosts
 from kumihimo.services.instances import Instances
 from kumihimo.services.memories import Memories
+from kumihimo.services.outputs import Outputs
 from kumihimo.services.projects import Projects
 from kumihimo.services.service import Clock
 from kumihimo.services.sessions import Sessions
@@ -31,8 +33,10 @@ class Board:
         self.handoffs = Handoffs(store, clock, identifiers)
         self.memories = Memories(store, clock, identifiers)
         self.sessions = Sessions(store, clock, identifiers)
-        self.groups = Groups(store, clock, identifiers)
         self.executions = Executions(store, clock, identifiers)
+        self.groups = Groups(store, clock, identifiers, executions=self.executions)
+        self.hosts = Hosts(store, clock, identifiers)
+        self.outputs = Outputs(store, clock, identifiers)
         self.work_sessions = WorkSessions(store, clock, identifiers, tasks=self.tasks, executions=self.executions)
         self.tokens = Tokens(store, clock, identifiers)
         self.instances = Instances(

@@ -6,17 +6,19 @@ nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from datetime import timedelta
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
 from kumihimo.domain.agent import Agent
-from kumihimo.domain.errors import ExecutionNotFound, GroupNotActive, StaleFence
+from kumihimo.domain.errors import ExecutionNotFound, GroupNotActive, ReportRefused, StaleFence
 from kumihimo.domain.event import Change
-from kumihimo.domain.execution import Execution, ExecutionStatus, FailureReason, Origin, Report
+from kumihimo.domain.execution import Execution, ExecutionStatus, FailureReason, Origin, Report, Stopping
+from kumihimo.domain.observation import Observation
 from kumihimo.domain.task import Task
+from kumihimo.services import stages
 from kumihimo.services.references import by_id
 from kumihimo.services.service import Service, command, lookup, query
 from kumihimo.store.paging import Page, bounded
@@ -40,6 +42,20 @@ class Wish(msgspec.Struct, frozen=True):
     working_directory: str | None = None
     timeout_ms: int | None = None
     numbered: bool = False
+    stage: int | None = None
+    # A run of a stage to come: it is queued when that one is reached.
+    planned: bool = False
+    previous_id: str | None = None
+    conversation: str | None = None
+
+
+class Sight(msgspec.Struct, frozen=True):
+    """A run with what its stream has shown, and the name of the agent that plays in it."""
+
+    execution: Execution
+    seen: Observation
+    role: str
+    at: datetime
 
 
 def find(transaction: Transaction, reference: str) -> Execution:
@@ -75,20 +91,26 @@ class Executions(Service):
             prompt=wish.prompt,
             working_directory=wish.working_directory,
             timeout_ms=wish.timeout_ms,
-            status="queued",
+            status="planned" if wish.planned else "queued",
             queued_at=now,
+            stage=wish.stage,
+            previous_id=wish.previous_id,
+            conversation=wish.conversation,
         )
-        added = transaction.executions.add(Change(execution, "execution.queued", now))
+        added = transaction.executions.add(Change(execution, f"execution.{execution.status}", now))
         return execution if added else None
 
     @command
-    def claim(self, transaction: Transaction, owner: str, lease: timedelta = LEASE) -> Execution | None:
+    def claim(self, _: Transaction, owner: str, lease: timedelta = LEASE) -> Execution | None:
         """The oldest run that waits, now ours; None where none does. Each goes to one claimer, whoever races."""
-        waiting = transaction.executions.next_queued()
-        if waiting is None:
-            return None
+        return next(iter(self.claim_some(owner, 1, lease)), None)
+
+    @command
+    def claim_some(self, transaction: Transaction, owner: str, limit: int, lease: timedelta = LEASE) -> list[Execution]:
+        """As `claim`, for as many as there are slots."""
         now = self.clock()
-        return self._save(transaction, waiting.claim(owner, now + lease, now))
+        waiting = transaction.executions.next_queued(now, limit)
+        return [self._save(transaction, found.claim(owner, now + lease, now)) for found in waiting]
 
     @command
     def renew(self, transaction: Transaction, execution_id: str, fence: int, lease: timedelta = LEASE) -> Execution:
@@ -101,28 +123,53 @@ class Executions(Service):
         return self._save(transaction, self._fenced(transaction, execution_id, fence).release(self.clock()))
 
     @command
-    def start(self, transaction: Transaction, execution_id: str, fence: int) -> Execution:
-        return self._save(transaction, self._fenced(transaction, execution_id, fence).start(self.clock()))
+    def start(self, transaction: Transaction, execution_id: str, fence: int, **facts: Any) -> Execution:
+        return self._save(transaction, self._fenced(transaction, execution_id, fence).start(self.clock(), **facts))
 
     @command
     def complete(self, transaction: Transaction, execution_id: str, fence: int, **facts: Any) -> Execution:
-        return self._save(transaction, self._fenced(transaction, execution_id, fence).complete(self.clock(), **facts))
+        return self._end(transaction, self._fenced(transaction, execution_id, fence).complete(self.clock(), **facts))
 
     @command
     def fail(
         self, transaction: Transaction, execution_id: str, fence: int, reason: FailureReason, **facts: Any
     ) -> Execution:
-        return self._save(
+        return self._end(
             transaction, self._fenced(transaction, execution_id, fence).fail(reason, self.clock(), **facts)
         )
 
     @command
-    def time_out(self, transaction: Transaction, execution_id: str, fence: int, reason: FailureReason) -> Execution:
-        return self._save(transaction, self._fenced(transaction, execution_id, fence).time_out(reason, self.clock()))
+    def time_out(
+        self, transaction: Transaction, execution_id: str, fence: int, reason: FailureReason, **facts: Any
+    ) -> Execution:
+        return self._end(
+            transaction, self._fenced(transaction, execution_id, fence).time_out(reason, self.clock(), **facts)
+        )
 
     @command
-    def cancel(self, transaction: Transaction, execution_id: str, fence: int) -> Execution:
-        return self._save(transaction, self._fenced(transaction, execution_id, fence).cancel(self.clock()))
+    def cancel(self, transaction: Transaction, execution_id: str, fence: int, **facts: Any) -> Execution:
+        return self._end(transaction, self._fenced(transaction, execution_id, fence).cancel(self.clock(), **facts))
+
+    @command
+    def lose(self, transaction: Transaction, execution_id: str, fence: int, **facts: Any) -> Execution:
+        return self._end(transaction, self._fenced(transaction, execution_id, fence).lose(self.clock(), **facts))
+
+    @command
+    def stop(self, transaction: Transaction, reference: str, why: Stopping = "cancelled") -> Execution:
+        """Ask for the end of a run. What has not started is over at once; the rest is ended by its host."""
+        run = self._locked(transaction, find(transaction, reference).id)
+        if not run.live or run.stopping:
+            return run
+        if run.status in ("planned", "queued"):
+            return self._end(transaction, run.cancel(self.clock()))
+        return self._save(transaction, run.stop(why, self.clock()))
+
+    @command
+    def observe(self, transaction: Transaction, observations: Iterable[Observation]) -> None:
+        """What streams have shown, many at once. Nobody is woken for it."""
+        now = self.clock()
+        for observation in observations:
+            transaction.observations.save(observation, now)
 
     @command
     def lose_expired(
@@ -134,17 +181,63 @@ class Executions(Service):
         for found in transaction.executions.expired(now):
             execution = transaction.executions.lock(found.id)
             if execution and execution.lease_until and execution.lease_until < now and not spared(execution):
-                lost.append(self._save(transaction, execution.lose(now)))
+                lost.append(self._end(transaction, execution.lose(now)))
         return lost
 
     @command
     def report(self, transaction: Transaction, execution_id: str, report: Report) -> Execution:
-        """What the agent says of its run."""
-        return self._save(transaction, self._locked(transaction, execution_id).say(report, self.clock()))
+        """What the agent says of its run, once. The same again changes nothing; something else is refused."""
+        run = self._locked(transaction, execution_id)
+        if run.report is not None:
+            if msgspec.structs.replace(report, reported_at=run.report.reported_at) == run.report:
+                return run
+            raise ReportRefused(execution_id, "reported_already")
+        if run.status in ("planned", "queued") or (run.started_at is None and not run.live):
+            raise ReportRefused(execution_id, "not_started")
+        return self._end(transaction, run.say(report, self.clock()))
 
     @lookup
     def show(self, transaction: Transaction, reference: str) -> Execution:
         return find(transaction, reference)
+
+    @query
+    def sight(self, transaction: Transaction, reference: str) -> Sight:
+        """A run as far as it can be seen."""
+        return self._sights(transaction, [find(transaction, reference)])[0]
+
+    @query
+    def sights(self, transaction: Transaction, references: Iterable[str]) -> list[Sight]:
+        """Several runs, each of which must be there."""
+        return self._sights(transaction, [find(transaction, reference) for reference in references])
+
+    @query
+    def sights_of(
+        self,
+        transaction: Transaction,
+        *,
+        group_id: str | None = None,
+        status: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[Sight]:
+        """Runs of groups and workers, newest first; those of one group all at once and in their order."""
+        if group_id is not None:
+            return Page(self._sights(transaction, transaction.executions.of_group(group_id, status)))
+        page = transaction.executions.page_of_runs(status, limit=bounded(limit), cursor=cursor)
+        return Page(self._sights(transaction, page.items), page.next_cursor)
+
+    def _sights(self, transaction: Transaction, runs: list[Execution]) -> list[Sight]:
+        now = self.clock()
+        seen = transaction.observations.of_many([run.id for run in runs])
+        names = {
+            agent_id: agent.name
+            for agent_id in {run.agent_id for run in runs}
+            if (agent := transaction.agents.get(agent_id)) is not None
+        }
+        return [
+            Sight(run, seen.get(run.id) or Observation(run.id), names.get(run.agent_id, run.agent_id), now)
+            for run in runs
+        ]
 
     @query
     def list(
@@ -162,6 +255,23 @@ class Executions(Service):
             task_id=task_id, agent_id=agent_id, statuses=statuses, limit=bounded(limit), cursor=cursor
         )
 
+    @lookup
+    def waiting(self, transaction: Transaction) -> bool:
+        """Whether something is queued that may be claimed now."""
+        return transaction.executions.any_queued(self.clock())
+
+    @lookup
+    def to_be_stopped(self, transaction: Transaction, owner: str) -> list[Execution]:
+        """Runs of this host that are to end."""
+        return transaction.executions.stopping(owner)
+
+    @query
+    def stage_before(self, transaction: Transaction, run: Execution) -> list[Sight]:
+        """The runs of the stage before a run's own."""
+        if run.group_id is None or not run.stage:
+            return []
+        return self._sights(transaction, transaction.executions.of_stage(run.group_id, run.stage - 1))
+
     @query
     def of_session(self, transaction: Transaction, session_id: str) -> Execution | None:
         """The run that an agent's session has under way."""
@@ -169,7 +279,7 @@ class Executions(Service):
 
     @query
     def count_live(self, transaction: Transaction) -> int:
-        return transaction.executions.count("status IN ('queued', 'starting', 'running')")
+        return transaction.executions.count("status IN ('planned', 'queued', 'starting', 'running')")
 
     def _locked(self, transaction: Transaction, execution_id: str) -> Execution:
         execution = transaction.executions.lock(execution_id)
@@ -186,3 +296,9 @@ class Executions(Service):
     def _save(self, transaction: Transaction, change: Change[Execution]) -> Execution:
         transaction.executions.save(change)
         return change.value
+
+    def _end(self, transaction: Transaction, change: Change[Execution]) -> Execution:
+        """A change that makes a run done: its stage may be over with it."""
+        run = self._save(transaction, change)
+        stages.settle(transaction, run, change.at)
+        return run

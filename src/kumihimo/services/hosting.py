@@ -1,15 +1,28 @@
-"""The host process of a home, as the file that it leaves says."""
+"""The host process of a home: found by the file that it leaves, and started where it is needed and not there."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from kumihimo.domain.errors import StartFailed
 from kumihimo.domain.session import Process
 from kumihimo.engine.processes.identity import proven_dead
+from kumihimo.settings import Settings
 
 FILE = "up.json"
+LOG = "up.log"
+_PATIENCE_SECONDS = 30.0
+_LOOK_SECONDS = 0.005
+
+
+# What this process has started without waiting for it: who asks again must not start another one meanwhile.
+_begun: dict[Path, subprocess.Popen[bytes]] = {}
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -31,3 +44,66 @@ def find_running(folder: Path) -> Running | None:
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None
     return found if found.alive else None
+
+
+def ensure(settings: Settings, arguments: Sequence[str] = ()) -> Running:
+    """The host process, started on its own where there is none. StartFailed, with what it said, where it does not come up."""
+    found = find_running(settings.state_folder)
+    return found if found is not None else _start(settings, arguments)
+
+
+def start_if_gone(settings: Settings) -> None:
+    """Start the host process where there is none, and don't wait for it. Of several that are started one stays."""
+    begun = _begun.get(settings.state_folder)
+    if begun is not None and begun.poll() is None:
+        return
+    if find_running(settings.state_folder) is None:
+        _begun[settings.state_folder] = _spawn(settings, ())[0]
+
+
+def _spawn(settings: Settings, arguments: Sequence[str]) -> tuple[subprocess.Popen[bytes], int]:
+    """The process, and where in the log its own words begin."""
+    settings.state_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    log = settings.state_folder / LOG
+    with log.open("ab") as output:
+        begin = output.tell()
+        # Away from the folder of whoever needs it: it lives longer than they do.
+        child = subprocess.Popen(
+            [sys.executable, "-m", "kumihimo", "--db", settings.database, "up", *arguments],
+            stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd=settings.state_folder,
+        )  # fmt: skip
+    return child, begin
+
+
+def _start(settings: Settings, arguments: Sequence[str]) -> Running:
+    child, begin = _spawn(settings, arguments)
+    log = settings.state_folder / LOG
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        found = find_running(settings.state_folder)
+        if found is not None:
+            return found
+        if child.poll() is not None:
+            # Another may have been faster and still be on its way up: then ours ended at its lock.
+            found = _wait_for_other(settings.state_folder)
+            if found is not None:
+                return found
+            break
+        time.sleep(_LOOK_SECONDS)
+    raise StartFailed("no_supervisor", reason=_said(log, begin))
+
+
+def _wait_for_other(folder: Path) -> Running | None:
+    deadline = time.monotonic() + 2.0
+    while time.monotonic() < deadline:
+        found = find_running(folder)
+        if found is not None:
+            return found
+        time.sleep(_LOOK_SECONDS)
+    return None
+
+
+def _said(log: Path, begin: int) -> str:
+    """The last thing that it said."""
+    lines = log.read_bytes()[begin:].decode("utf-8", "replace").split("\n")
+    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")

@@ -11,25 +11,77 @@ from kumihimo.store.mapping import TableMapping, microseconds
 from kumihimo.store.paging import Page, decode, encode
 from kumihimo.store.repository import Repository
 
+# What a run counts as for who looks from outside: its own word first, then what the process did.
+_SUCCESS = """report LIKE '{"status":"success"%'"""
+_SEEN_AS = {
+    "all": "1 = 1",
+    "queued": "status IN ('planned', 'queued')",
+    "running": "report IS NULL AND status IN ('starting', 'running')",
+    "completed": f"(report IS NULL AND status = 'completed' OR {_SUCCESS})",
+    "failed": "(report IS NULL AND status IN ('failed', 'timed_out', 'cancelled', 'lost') "
+    f"OR report IS NOT NULL AND NOT {_SUCCESS})",
+    "timedOut": "report IS NULL AND status = 'timed_out'",
+    "cancelled": "report IS NULL AND status = 'cancelled'",
+    "lost": "report IS NULL AND status = 'lost'",
+    "resultReported": "report IS NOT NULL",
+}
+
 
 class Executions(Repository[Execution]):
     mapping = TableMapping(
         "executions",
         Execution,
         times=("queued_at", "started_at", "ended_at", "lease_until"),
-        json={"artifacts": tuple[str, ...], "report": Report},
+        json={"artifacts": tuple[str, ...], "report": Report, "survivors": tuple[int, ...]},
     )
 
     def numbered(self, project_id: str, number: int) -> Execution | None:
         return self.one("project_id = ? AND number = ?", project_id, number)
 
-    def next_queued(self) -> Execution | None:
-        """The oldest wish that nobody is about to claim; ours until we commit."""
+    def next_queued(self, now: datetime, limit: int = 1) -> list[Execution]:
+        """The oldest wishes that nobody is about to claim and whose client is not parked; ours until we commit."""
         rows = self._connection.execute(
-            "SELECT id FROM executions WHERE status = 'queued' AND origin IN ('group', 'worker') ORDER BY queued_at, id LIMIT 1 "
-            + self._connection.dialect.skip_locked
+            "SELECT id FROM executions WHERE status = 'queued' AND origin IN ('group', 'worker') AND NOT EXISTS "
+            "(SELECT 1 FROM parked_clients WHERE parked_clients.client = executions.client AND until > ?) "
+            "ORDER BY queued_at, id LIMIT ? " + self._connection.dialect.skip_locked,
+            (microseconds(now), limit),
         )
-        return self.get(rows[0][0]) if rows else None
+        return [found for row in rows if (found := self.get(row[0]))]
+
+    def any_queued(self, now: datetime) -> bool:
+        rows = self._connection.execute(
+            "SELECT 1 FROM executions WHERE status = 'queued' AND origin IN ('group', 'worker') AND NOT EXISTS "
+            "(SELECT 1 FROM parked_clients WHERE parked_clients.client = executions.client AND until > ?) LIMIT 1",
+            (microseconds(now),),
+        )
+        return bool(rows)
+
+    def stopping(self, owner: str) -> list[Execution]:
+        return self.many("WHERE owner = ? AND stopping IS NOT NULL", (owner,))
+
+    def owned(self, owner: str) -> list[Execution]:
+        """What one host has claimed and not ended."""
+        return self.many("WHERE owner = ? ORDER BY queued_at, id", (owner,))
+
+    def of_group(self, group_id: str, status: str | None = None) -> list[Execution]:
+        where = f"AND {_SEEN_AS[status]}" if status else ""
+        return self.many(f"WHERE group_id = ? {where} ORDER BY stage, queued_at, id", (group_id,))
+
+    def page_of_runs(self, status: str | None, *, limit: int, cursor: str | None) -> Page[Execution]:
+        """Runs that we start, newest first, by the word that the outside has for how they are."""
+        where = Where().condition("origin IN ('group', 'worker')")
+        if status:
+            where.condition(_SEEN_AS[status])
+        if cursor is not None:
+            where.condition("(queued_at, id) < (?, ?)", *decode(cursor, int, str))
+        return self._page(where, limit)
+
+    def of_stage(self, group_id: str, stage: int) -> list[Execution]:
+        return self.many("WHERE group_id = ? AND stage = ? ORDER BY queued_at, id", (group_id, stage))
+
+    def holding_slots(self) -> int:
+        """Runs that were asked for and wait, start or run. Stages to come hold none."""
+        return self.count("status IN ('queued', 'starting', 'running') AND origin IN ('group', 'worker')")
 
     def live_session(self, task_id: str) -> Execution | None:
         """The running session of a task, as the unique index has it."""
@@ -52,7 +104,7 @@ class Executions(Repository[Execution]):
         return self.many("WHERE lease_until < ? ORDER BY lease_until LIMIT ?", (microseconds(now), limit))
 
     def running_in_group(self, group_id: str) -> int:
-        return self.count("group_id = ? AND status IN ('queued', 'starting', 'running')", group_id)
+        return self.count("group_id = ? AND status IN ('planned', 'queued', 'starting', 'running')", group_id)
 
     def page(
         self,
@@ -60,6 +112,7 @@ class Executions(Repository[Execution]):
         project_id: str | None = None,
         task_id: str | None = None,
         agent_id: str | None = None,
+        group_id: str | None = None,
         statuses: Collection[ExecutionStatus] | None = None,
         numbered: bool = False,
         limit: int,
@@ -67,11 +120,15 @@ class Executions(Repository[Execution]):
     ) -> Page[Execution]:
         """Newest first; `numbered` keeps those that are sessions of tasks."""
         where = Where().equal("project_id", project_id).equal("task_id", task_id).equal("agent_id", agent_id)
+        where.equal("group_id", group_id)
         where.among("status", statuses)
         if numbered:
             where.condition("number IS NOT NULL")
         if cursor is not None:
             where.condition("(queued_at, id) < (?, ?)", *decode(cursor, int, str))
+        return self._page(where, limit)
+
+    def _page(self, where: Where, limit: int) -> Page[Execution]:
         found = self.many(f"{where.text} ORDER BY queued_at DESC, id DESC LIMIT ?", (*where.values, limit + 1))
         if len(found) <= limit:
             return Page(found)

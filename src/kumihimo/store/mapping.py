@@ -47,6 +47,7 @@ class TableMapping(Generic[V]):
         self.stored = [field for field in fields if field not in derived]
         self.columns = ", ".join(self.stored)
         self.selected = ", ".join(derived.get(field, f"{table}.{field}") for field in fields)
+        self.by_id = f"SELECT {self.selected} FROM {table} WHERE id = ?"
         self.marks = ", ".join("?" for _ in self.stored)
         self.assignments = ", ".join(f"{field} = ?" for field in self.stored if field != "id")
         self._value = value

@@ -19,3 +19,9 @@ class Meta:
         found = self.get(key)
         assert found is not None, "written just now or before"
         return found
+
+    def lock(self, key: str) -> None:
+        """Until we commit, nobody else who locks the same word comes past here. One writer at a time needs no more."""
+        if self._connection.dialect.row_locks:
+            self.keep_first(key, "")
+            self._connection.execute("SELECT 1 FROM meta WHERE key = ? FOR UPDATE", (key,))

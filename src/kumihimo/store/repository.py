@@ -26,7 +26,8 @@ class Repository(Generic[V]):
         self._questions: dict[str, str] = {}
 
     def get(self, identifier: str) -> V | None:
-        return self.one("id = ?", identifier)
+        rows = self._connection.execute(self.mapping.by_id, (identifier,))
+        return self.mapping.value(rows[0]) if rows else None
 
     def lock(self, identifier: str) -> V | None:
         """As `get`, and nobody else changes it until we commit.

@@ -9,7 +9,7 @@ from kumihimo.store.connection import Connection
 
 # The number of the newest file in `migrations/`; a test holds the two together. Not counted at start-up: a start that
 # finds the database in order reads no file.
-VERSION = 2
+VERSION = 3
 # In this order every row finds what it points to. Tasks point to one another and to runs: those links come afterwards.
 TABLES = (
     "meta",
@@ -28,6 +28,10 @@ TABLES = (
     "instances",
     "start_orders",
     "tokens",
+    "observations",
+    "health_checks",
+    "parked_clients",
+    "hosts",
     "events",
 )
 _FOLDER = Path(__file__).parent / "migrations"

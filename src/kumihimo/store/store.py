@@ -20,9 +20,12 @@ from kumihimo.store.events import Events
 from kumihimo.store.executions import Executions
 from kumihimo.store.groups import Groups
 from kumihimo.store.handoffs import Handoffs
+from kumihimo.store.health_checks import HealthChecks
+from kumihimo.store.hosts import Hosts
 from kumihimo.store.instances import Instances
 from kumihimo.store.memories import Memories
 from kumihimo.store.meta import Meta
+from kumihimo.store.observations import Observations
 from kumihimo.store.projects import Projects
 from kumihimo.store.schema import VERSION, migrate
 from kumihimo.store.sessions import Sessions
@@ -49,6 +52,9 @@ class Transaction:
         self.executions = Executions(connection, self.events)
         self.instances = Instances(connection, self.events)
         self.tokens = Tokens(connection)
+        self.observations = Observations(connection)
+        self.health_checks = HealthChecks(connection)
+        self.hosts = Hosts(connection)
         self.meta = Meta(connection)
 
 
@@ -94,6 +100,11 @@ class Store:
             if translated is error:
                 raise
             raise translated from error
+
+    @property
+    def writing(self) -> bool:
+        """Whether a command is under way, not only a look."""
+        return self._open == "write"
 
     def for_looking(self) -> Transaction:
         """The board for a question that is one statement, or whose statements need not agree: no snapshot is made for it."""

@@ -18,7 +18,7 @@ from kumihimo.settings import Language
 
 # How a tool knows who calls: the owner of this machine; a token among the arguments; the agent that the process is for.
 CallerRule = Literal["owner", "session_token", "bound"]
-DialectName = Literal["camel", "snake", "resident"]
+DialectName = Literal["camel", "lead", "snake", "resident"]
 Presenter = Callable[[Any, Language], Struct]
 
 SESSION_TOKEN = "session_token"  # noqa: S105 - the name of an argument

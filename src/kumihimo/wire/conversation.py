@@ -1,6 +1,7 @@
 """One client on one line, as stdio has it: its messages in, its answers out, in the order they are ready."""
 
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from msgspec import UNSET, Raw
@@ -21,6 +22,7 @@ from kumihimo.wire.jsonrpc import (
     is_batch,
 )
 from kumihimo.wire.peer import Peer
+from kumihimo.wire.quick import QuickCalls
 from kumihimo.wire.revision import LATEST_HANDSHAKE, Revision
 from kumihimo.wire.server import Server
 
@@ -28,6 +30,8 @@ MOST_CALLS: Final = 4096
 """Calls of one client that may be under way at once; further ones are refused until some have ended."""
 
 Write = Callable[[bytes], object]
+Together = Callable[[], AbstractContextManager[None]]
+"""Makes what is entered around the serving of messages that arrived in one piece."""
 Start = Callable[[Any, Coroutine[Any, Any, bytes], bool], None]
 
 
@@ -91,6 +95,7 @@ class Conversation:
         self._start: Start = _no_start
         self._lines = (Line(self, framed=False), Line(self, framed=True))
         self._framed = False
+        self._quick: QuickCalls | None = None
 
     def attach(self, write: Write, start: Start) -> None:
         """Where encoded frames go, and how a coroutine that makes an answer is run."""
@@ -100,8 +105,12 @@ class Conversation:
     def send(self, message: bytes, *, framed: bool | None = None) -> None:
         self._write(frame(message, framed=self._framed if framed is None else framed))
 
-    def receive(self, incoming: Frame) -> None:
-        """Serve one message: its answer is written now, or when its coroutine is done."""
+    def receive(self, incoming: Frame | bytes) -> None:
+        """Serve one message, a frame or a bare line: its answer is written now, or when its coroutine is done."""
+        if isinstance(incoming, bytes):
+            if self._receive_quickly(incoming):
+                return
+            incoming = Frame(incoming, framed=False)
         body, framed, fault = incoming
         self._framed = framed
         if fault:
@@ -145,6 +154,17 @@ class Conversation:
     def close(self) -> None:
         self.server.changes.leave(self)
 
+    def _receive_quickly(self, line: bytes) -> bool:
+        quick = self._quick
+        if quick is None or len(self.calls) >= MOST_CALLS:
+            return False
+        answered = quick.answer(line)
+        if answered is None:
+            return False
+        self._framed = False
+        self._write(answered)
+        return True
+
     @property
     def _revision(self) -> Revision | None:
         return None if self.peer is None else self.peer.revision
@@ -180,6 +200,7 @@ class Conversation:
 
     def _initialize(self, message: Message) -> bytes:
         self.peer = handshake_peer(self.server, self.caller, message)
+        self._quick = QuickCalls(self.peer, self.calls)
         self.server.changes.listen(self, self.changed)
         result = self.server.initialize_result(self.peer.catalog, self.peer.revision)
         return encode_answer(encode_id(message.id or 0), result)

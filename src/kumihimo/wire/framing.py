@@ -28,9 +28,24 @@ class Framing:
         self._skip_bytes = 0
         self._skip_line = False
 
+    def take(self, data: bytes) -> list[bytes] | list[Frame]:
+        """As `feed`; where the data is nothing but whole lines of JSON, as it mostly is, these lines and no more."""
+        if data[-1:] != b"\n" or len(data) > self._most_bytes or self._holds_something:
+            return self.feed(data)
+        lines = data.split(b"\n")
+        lines.pop()
+        for line in lines:
+            if not line or line[0] not in _JSON_STARTS:
+                return self.feed(data)
+        return lines
+
+    @property
+    def _holds_something(self) -> bool:
+        return bool(self._buffer or self._skip_bytes or self._skip_line or self._body_left is not None)
+
     def feed(self, data: bytes) -> list[Frame]:
         """The messages that are complete with this data."""
-        if self._buffer or self._skip_bytes or self._skip_line or self._body_left is not None:
+        if self._holds_something:
             self._buffer += data
             return self._cut()
         frames: list[Frame] = []

@@ -5,15 +5,17 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
 from typing import Any, Final
 
-from kumihimo.wire.conversation import Conversation, ParkedCall
+from kumihimo.wire.conversation import Conversation, ParkedCall, Together
 from kumihimo.wire.framing import Framing, frame
 from kumihimo.wire.server import Server
 
 HIGH_WATER: Final = 1024 * 1024
 """With so many unsent bytes, no further message is read and no further notification is made."""
 READ_BYTES: Final = 256 * 1024
+_ALONE: Final = nullcontext()
 
 Waiting = list[ParkedCall]
 
@@ -26,14 +28,15 @@ def run_loop(
     waiting: Waiting,
     background: Callable[[], Coroutine[Any, Any, None]] | None = None,
     stopped: Callable[[], bool] = lambda: False,
+    together: Together = nullcontext,
 ) -> None:
     """Continue a conversation on an event loop, until the input ends or a signal comes (or came: `stopped`)."""
-    asyncio.run(_Line(conversation, framing, reader, writer).run(waiting, background, stopped))
+    asyncio.run(_Line(conversation, framing, reader, writer, together).run(waiting, background, stopped))
 
 
 async def serve_stdio(server: Server, *, caller: Any = None, most_message_bytes: int, reader: int, writer: int) -> None:
     """Serve a line from inside an event loop that is already there; ends as `stdio.serve` does."""
-    line = _Line(Conversation(server, caller), Framing(most_message_bytes), reader, writer)
+    line = _Line(Conversation(server, caller), Framing(most_message_bytes), reader, writer, nullcontext)
     await line.run([], None, lambda: False)
 
 
@@ -131,8 +134,11 @@ class _Running:
 
 
 class _Line:
-    def __init__(self, conversation: Conversation, framing: Framing, reader: int, writer: int) -> None:
+    def __init__(
+        self, conversation: Conversation, framing: Framing, reader: int, writer: int, together: Together
+    ) -> None:
         self._conversation = conversation
+        self._together = together
         self._framing = framing
         self._reader = reader
         self._writer = writer
@@ -222,8 +228,10 @@ class _Line:
             self._pause()
 
     def _take(self, data: bytes) -> None:
-        for incoming in self._framing.feed(data) if data else self._framing.end():
-            self._conversation.receive(incoming)
+        messages = self._framing.take(data) if data else self._framing.end()
+        with self._together() if len(messages) > 1 else _ALONE:
+            for message in messages:
+                self._conversation.receive(message)
         self._output.flush()
         if not data:
             self._done.set()

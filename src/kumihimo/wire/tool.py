@@ -1,8 +1,7 @@
 """Tools: their definition, and what a call of one answers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
@@ -10,12 +9,10 @@ from kumihimo.wire.content import Content
 from kumihimo.wire.implementation import Icon
 from kumihimo.wire.jsonrpc import encode
 from kumihimo.wire.revision import Revision
+from kumihimo.wire.schema import ANY_OBJECT, Schema, listed
 
 if TYPE_CHECKING:
     from kumihimo.wire.request import Request
-
-Schema = Mapping[str, Any]
-ANY_OBJECT: Final[Schema] = MappingProxyType({"type": "object"})
 
 
 class ToolAnnotations(Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -68,6 +65,12 @@ class Tool(Struct, frozen=True, kw_only=True, eq=False):
     meta: Mapping[str, Any] | None = None
     tasks: Literal["never", "optional", "required"] = "never"
     """`required`: refused to clients that cannot hold a task."""
+    read: Callable[[Any, Raw], bytes] | None = None
+    """The short way to the same answer, for a tool that only reads and needs of its request no more than who calls.
+
+    `read(caller, arguments)` gives compact JSON. Whatever it raises, also for arguments that are no object, makes
+    `handler` do it all again.
+    """
     listed: bool = True
     """An old name is still called and no longer shown."""
 
@@ -76,9 +79,9 @@ class Tool(Struct, frozen=True, kw_only=True, eq=False):
         shown: dict[str, Any] = {"name": self.name, "description": self.description}
         if revision.structured and self.title is not None:
             shown["title"] = self.title
-        shown["inputSchema"] = dict(self.input_schema)
+        shown["inputSchema"] = listed(self.input_schema)
         if revision.structured and self.output_schema is not None:
-            shown["outputSchema"] = dict(self.output_schema)
+            shown["outputSchema"] = listed(self.output_schema)
         if revision.annotations and self.annotations is not None:
             shown["annotations"] = self.annotations
         if revision.icons and self.icons:

@@ -28,7 +28,7 @@ def perform(verb: Verb, operation: Operation[Any, Any], given: dict[str, Any], f
     arguments = operation.read(values_of(given), strict=False)
     call = call_of(settings)
     try:
-        answer = present(operation.answer, operation(call, arguments))
+        answer = present(operation.answer, carry_out(operation, call, arguments))
     finally:
         call.close()
     if flags.get("json"):
@@ -36,6 +36,15 @@ def perform(verb: Verb, operation: Operation[Any, Any], given: dict[str, Any], f
     else:
         _draw(verb, answer, settings.language)
     return _verdict(answer)
+
+
+def carry_out(operation: Operation[Any, Any], call: Call, arguments: Any) -> Any:
+    """The answer of an operation, waited for where it is one that waits."""
+    if operation.patience is None:
+        return operation(call, arguments)
+    from kumihimo.surfaces.cli.waiting import wait
+
+    return wait(operation, call, arguments)
 
 
 def call_of(settings: Settings) -> Call:

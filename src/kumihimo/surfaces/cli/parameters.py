@@ -34,9 +34,9 @@ def values_of(given: dict[str, Any]) -> dict[str, Any]:
             continue
         if isinstance(value, tuple):
             several = cast("tuple[Any, ...]", value)
-            values[name] = [_long_text(each) if name in LONG_TEXT else each for each in several]
+            values[name] = [long_text(each) if name in LONG_TEXT else each for each in several]
         else:
-            values[name] = _long_text(value) if name in LONG_TEXT and isinstance(value, str) else value
+            values[name] = long_text(value) if name in LONG_TEXT and isinstance(value, str) else value
     if isinstance(values.get("depends_on"), str):
         values["depends_on"] = [part.strip() for part in values["depends_on"].split(",") if part.strip()]
     return values
@@ -85,12 +85,22 @@ def _is_union(hint: Any) -> bool:
     return get_origin(hint) is Union or type(hint).__name__ == "UnionType"
 
 
-def _long_text(value: str) -> str:
+def long_text(value: str) -> str:
     if value == "-":
         return _decode(sys.stdin.buffer.read(), "-")
     if value.startswith("@") and Path(value[1:]).is_file():
         return _decode(Path(value[1:]).read_bytes(), value)
     return value
+
+
+def file_text(name: str) -> str:
+    """The content of a file, or of standard input for `-`."""
+    if name == "-":
+        return _decode(sys.stdin.buffer.read(), "-")
+    try:
+        return _decode(Path(name).read_bytes(), name)
+    except OSError as error:
+        raise InvalidValue(name[:200], "unreadable", reason=error.strerror or str(error)) from None
 
 
 def _decode(raw: bytes, source: str) -> str:

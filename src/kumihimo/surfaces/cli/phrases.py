@@ -53,6 +53,19 @@ SAID: dict[str, dict[Language, str]] = {
     "db_checked": {"en": "{database} is whole.", "ja": "{database} に問題はありません。"},
     "db_broken": {"en": "{database} is damaged: {problems}", "ja": "{database} に問題があります: {problems}"},
     "db_copied": {"en": "{rows} rows copied to {target}.", "ja": "{rows} 行を {target} に写しました。"},
+    "group_created": {
+        "en": "Group {groupId} is ready ({mode}). Next: `kumi group run {groupId} --role coder --prompt '...'`.",
+        "ja": "グループ {groupId} を作成しました({mode})。次は `kumi group run {groupId} --role coder --prompt '...'` です。",
+    },
+    "group_deleted": {"en": "Group {groupId} is deleted.", "ja": "グループ {groupId} を削除しました。"},
+    "run_stopped": {
+        "en": "{agentId}: stopped {cancelled}, survivors {survivors}.",
+        "ja": "{agentId}: 停止 {cancelled}、残ったプロセス {survivors}。",
+    },
+    "run_started": {
+        "en": "{agentId} is {status} as {role}. Follow it: `kumi run logs -f {agentId}`.",
+        "ja": "{agentId} は {role} として {status} です。`kumi run logs -f {agentId}` で追えます。",
+    },
     "runner_token": {
         "en": "A token for a Runner, shown only now: {token}",
         "ja": "Runner 用トークン(表示は今回だけ): {token}",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
 from typing import Any
 
 import click
@@ -15,8 +12,6 @@ from kumihimo.surfaces.cli.exit_codes import DONE, FAILED
 from kumihimo.surfaces.cli.phrases import said
 from kumihimo.surfaces.cli.program import global_options, settings_of
 from kumihimo.surfaces.cli.verbs import Way
-
-_PATIENCE_SECONDS = 20.0
 
 
 def command(way: Way) -> click.Command:
@@ -59,32 +54,13 @@ def _up(host: str, port: int | None, detach: bool) -> int:
 
 
 def _detach(settings: Settings, arguments: list[str]) -> int:
-    from kumihimo.services.hosting import find_running
-
-    settings.state_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    log = settings.state_folder / "up.log"
-    with log.open("ab") as output:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "kumihimo", "--db", settings.database, "up", *arguments],
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
-        )  # fmt: skip
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while time.monotonic() < deadline and child.poll() is None:
-        found = find_running(settings.state_folder)
-        if found is not None and found.process.pid == child.pid and _answers(found.port):
-            print(said("up", settings.language).format(url=found.url))
-            return DONE
-        time.sleep(0.02)
-    complain(said("up_failed", settings.language).format(log=log), settings.language)
-    return FAILED
-
-
-def _answers(port: int) -> bool:
-    import http.client
+    from kumihimo.domain.errors import StartFailed
+    from kumihimo.services.hosting import LOG, ensure
 
     try:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
-        connection.request("GET", "/healthz")
-        return connection.getresponse().status == 200
-    except OSError:
-        return False
+        found = ensure(settings, arguments)
+    except StartFailed:
+        complain(said("up_failed", settings.language).format(log=settings.state_folder / LOG), settings.language)
+        return FAILED
+    print(said("up", settings.language).format(url=found.url))
+    return DONE

@@ -38,6 +38,8 @@ GROUPS: dict[str, str] = {
     "handoff": "Handoffs: from one agent to the next.",
     "memory": "The memory bank: decisions that agents are to know.",
     "session": "Sessions: runs on tasks that somebody else carries out.",
+    "group": "Groups: agents that are run together, at once or stage by stage.",
+    "run": "Runs: what one agent does, did, or is still to do.",
     "runner": "Runners: who starts agents elsewhere.",
     "db": "The database under the board.",
     "mcp": "MCP: how editors and agents reach the board.",
@@ -67,6 +69,8 @@ VERBS: tuple[Verb, ...] = (
     Verb("agent update", "agent.update", ("agent",), _AGENT_FLAGS, said="agent_saved",
          examples=("kumi agent update dev --model gpt-5.5 --status inactive",)),
     Verb("agent rekey", "agent.rekey", ("agent",), said="agent_rekeyed"),
+    Verb("agent check", "role.check", ("agent",), columns=("name", "client", "version", "available", "healthCheck"),
+         examples=("kumi agent check", "kumi agent check coder --json")),
     Verb("agent archive", "agent.archive", ("agent",), said="agent_saved"),
     Verb("task add", "task.create", ("title",), said="task_added",
          examples=("kumi task add 'Log in with a passkey' --assignee coder --priority high",
@@ -102,6 +106,18 @@ VERBS: tuple[Verb, ...] = (
     Verb("session end", "session.end", ("session",), {"artifacts": "artifact"}, said="session_ended",
          examples=("kumi session end 5 --exit-code 0 --dod-result merged",)),
     Verb("session ls", "session.list", columns=("id", "status", "task", "agent", "exitCode", "startedAt", "endedAt")),
+    Verb("group create", "group.create", ("description",), said="group_created",
+         examples=("kumi group create 'Review the API'", "kumi group create 'Plan, build, review' --mode sequential")),
+    Verb("group ls", "group.list", columns=("groupId", "status", "mode", "description", "createdAt")),
+    Verb("group show", "group.show", ("group",), examples=("kumi group show grp-1763251200-1a2b",)),
+    Verb("group delete", "group.delete", ("group",), said="group_deleted"),
+    Verb("run ls", "run.list", columns=("agentId", "status", "role", "model", "toolCallCount", "startedAt", "groupId"),
+         examples=("kumi run ls --status running", "kumi run ls --group grp-1763251200-1a2b --json")),
+    Verb("run show", "run.show", ("run",), examples=("kumi run show exec_4k",)),
+    Verb("run stop", "run.stop", ("run",), said="run_stopped", examples=("kumi run stop exec_4k",)),
+    Verb("run retry", "run.retry", ("run",), said="run_started"),
+    Verb("run continue", "run.continue", ("run", "prompt"), said="run_started",
+         examples=("kumi run continue exec_4k 'Now write the tests'",)),
     Verb("runner token", "instance.runner_token", said="runner_token", examples=("kumi runner token --json",)),
     Verb("db migrate", "board.migrate", said="db_migrated"),
     Verb("db check", "board.check", said="db_checked"),
@@ -117,6 +133,10 @@ WAYS: tuple[Way, ...] = (
     Way("down", "down", "Stop what `kumi up` started."),
     Way("setup", "setup.command", "Let an AI client use Kumihimo: write its MCP configuration."),
     Way("mcp serve", "serve", "Serve toolsets over MCP on standard input and output."),
+    Way("group run", "group_run", "Start agents of a group, all at once."),
+    Way("group sequential", "group_sequential", "Start agents of a group stage by stage, from a plan."),
+    Way("group wait", "group_wait", "Wait until every run of a group is done."),
+    Way("run logs", "run_logs", "What an agent has printed; with -f as it goes on."),
     Way("completion", "completion", "Print a completion script for bash, zsh or fish."),
     Way("demo", "demo", "Plan a board, work on it, hand it over, and look at it; in a folder of its own."),
 )
@@ -124,6 +144,6 @@ WAYS: tuple[Way, ...] = (
 # Long text: `-` is standard input, `@FILE` the content of a file.
 LONG_TEXT = frozenset(
     {"description", "system_prompt", "content", "summary", "context", "recommendations", "progress", "findings",
-     "blockers", "next_steps", "reason", "error"}
+     "blockers", "next_steps", "reason", "error", "prompt"}
 )  # fmt: skip
 ALIASES = {"list": "ls"}

@@ -13,6 +13,7 @@ from kumihimo.services.board import Board
 from kumihimo.surfaces.http.access import Access, Identity
 from kumihimo.surfaces.mcp.catalogs import Bench
 from kumihimo.surfaces.mcp.door import Door
+from kumihimo.surfaces.mcp.waiting import tasks_of
 from kumihimo.surfaces.mcp.watching import watcher
 from kumihimo.toolsets.registry import DEFAULT, together
 from kumihimo.toolsets.texts import words
@@ -69,6 +70,7 @@ class Application:
         server = Server(
             Implementation(name="kumihimo", version=__version__, title="Kumihimo"),
             Bench(self._door, toolsets, self._caller).catalog(),
+            tasks=tasks_of(self._door, names, self._caller),
             instructions=words("instructions", self._door.language),
             key=self._key,
             subject=_subject,

@@ -21,6 +21,7 @@ from kumihimo.services.hosting import FILE, Running, find_running
 from kumihimo.settings import Settings
 from kumihimo.surfaces.http.access import owner_token
 from kumihimo.surfaces.http.application import Application
+from kumihimo.surfaces.http.keeper import Keeper
 from kumihimo.surfaces.mcp.door import Door
 
 PORT = 9696
@@ -51,6 +52,7 @@ class Host:
             bound = listener.getsockname()[1]
             token = owner_token(self._settings.token_file)
             application = Application(door, token, _hosts(address))
+            keeper = Keeper(self._settings, f"http://{_reachable(address)}:{bound}")
             config = uvicorn.Config(
                 application, loop="uvloop", http="httptools", lifespan="on", log_config=None, access_log=False,
                 server_header=False, timeout_graceful_shutdown=5,
@@ -58,9 +60,11 @@ class Host:
             try:
                 with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                     announce = partial(self._announce, address, bound, on_listening)
+                    keeper.start()
                     runner.run(_serve(uvicorn.Server(config), application, listener, announce))
             finally:
                 (self._folder / FILE).unlink(missing_ok=True)
+                keeper.close()
                 door.close()
 
     def _listen(self, address: str, port: int | None) -> socket.socket:
@@ -110,6 +114,13 @@ async def _serve(server: Any, application: Application, listener: socket.socket,
     server.capture_signals = nullcontext
     announce()
     await server.serve(sockets=[listener])
+
+
+def _reachable(address: str) -> str:
+    """Where a process on this machine reaches us."""
+    if address in ("0.0.0.0", "::", ""):  # noqa: S104 - compared, not bound
+        return "127.0.0.1"
+    return f"[{address}]" if ":" in address else address
 
 
 def _hosts(address: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from kumihimo.operations.operation import Caller
 from kumihimo.services.board import Board
 from kumihimo.surfaces.mcp.door import Door
 from kumihimo.surfaces.mcp.refusals import refuse, refuse_arguments
+from kumihimo.surfaces.mcp.schemas import ToolSchemas, in_common, kept, make_schema
 from kumihimo.toolsets.toolset import (
     SESSION_TOKEN,
     Prompt,
@@ -30,36 +31,13 @@ from kumihimo.wire.catalog import Catalog
 from kumihimo.wire.content import TextContents
 from kumihimo.wire.errors import InvalidParams, ResourceNotFound
 from kumihimo.wire.request import Request
+from kumihimo.wire.schema import EncodedSchema
+
+# Tools that may take longer than a client likes to hold a call open.
+TASKS = frozenset({"wait_agent"})
 
 CallerOf = Callable[[Board, Any], Caller]
 """From the board and what the transport made of the client to who calls."""
-
-
-class Schema(Mapping[str, Any]):
-    """A JSON schema that is made when it is first looked at: most processes never list their tools."""
-
-    def __init__(self, shape: Callable[[], Any]) -> None:
-        self._shape = shape
-        self._made: dict[str, Any] | None = None
-
-    def _schema(self) -> dict[str, Any]:
-        if self._made is not None:
-            return self._made
-        whole: dict[str, Any] = msgspec.json.schema(self._shape())
-        definitions: dict[str, Any] = whole.pop("$defs", {})
-        # The outermost shape stands at the top, as clients expect of an object.
-        top: dict[str, Any] = definitions.pop(str(whole.get("$ref", "")).rpartition("/")[2], whole)
-        made = self._made = {**top, "$defs": definitions} if definitions else top
-        return made
-
-    def __getitem__(self, key: str) -> Any:
-        return self._schema()[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._schema())
-
-    def __len__(self) -> int:
-        return len(self._schema())
 
 
 class Bench:
@@ -79,20 +57,20 @@ class Bench:
             [self._prompt(toolset, prompt) for toolset in self._toolsets for prompt in toolset.prompts],
         )
 
-    def _tools(self) -> list[wire_tool.Tool]:
-        """Every tool once; old names after them, callable and not listed."""
-        named: dict[str, list[tuple[Toolset, Tool]]] = {}
+    def calls(self) -> dict[str, ToolCall | MergedCall]:
+        """Every tool once, by its name."""
+        named: dict[str, list[ToolCall]] = {}
         for toolset in self._toolsets:
             for tool in toolset.tools:
-                named.setdefault(tool.name, []).append((toolset, tool))
-        made = {name: self._tool(found) for name, found in named.items()}
-        old = {alias: name for name, found in named.items() for _, tool in found for alias in tool.aliases}
+                named.setdefault(tool.name, []).append(ToolCall(self._door, toolset, tool, self._caller_of))
+        return {name: found[0] if len(found) == 1 else MergedCall(found) for name, found in named.items()}
+
+    def _tools(self) -> list[wire_tool.Tool]:
+        """Every tool once; old names after them, callable and not listed."""
+        made = {name: call.definition() for name, call in self.calls().items()}
+        old = {alias: tool.name for toolset in self._toolsets for tool in toolset.tools for alias in tool.aliases}
         hidden = [replace(made[name], name=alias, listed=False) for alias, name in old.items() if alias not in made]
         return [*made.values(), *hidden]
-
-    def _tool(self, found: list[tuple[Toolset, Tool]]) -> wire_tool.Tool:
-        calls = [ToolCall(self._door, toolset, tool, self._caller_of) for toolset, tool in found]
-        return calls[0].definition() if len(calls) == 1 else MergedCall(calls).definition()
 
     def _resource(self, toolset: Toolset, resource: Resource) -> wire_resource.Resource:
         return wire_resource.Resource(
@@ -159,7 +137,7 @@ class ToolCall:
         self.toolset = toolset
         self.tool = tool
         self._caller_of = caller_of
-        self._decode: Callable[[Raw], Any] | None = None
+        self._decode: Callable[[Raw], Any] = self._decode_first
         self._operation: Any = None
         self._names: list[tuple[str, str]] = []
         self._at_once = False
@@ -172,8 +150,8 @@ class ToolCall:
             name=self.tool.name,
             title=self.tool.title,
             description=operation.description,
-            input_schema=Schema(lambda: arguments_type(self.tool)),
-            output_schema=Schema(self.answer_type),
+            input_schema=EncodedSchema(lambda: self.schemas().arguments),
+            output_schema=EncodedSchema(lambda: self.schemas().answer),
             annotations=wire_tool.ToolAnnotations(
                 title=self.tool.title,
                 read_only_hint=operation.reads,
@@ -182,9 +160,22 @@ class ToolCall:
                 open_world_hint=False,
             ),
             handler=self._handle,
+            tasks="optional" if self.tool.name in TASKS else "never",
+            read=self.read if self.reads_at_once else None,
         )
 
-    def answer_type(self) -> Any:
+    @property
+    def reads_at_once(self) -> bool:
+        operation = self.tool.bound_operation()
+        return operation.reads and self.door.does_at_once(operation)
+
+    def schemas(self) -> ToolSchemas:
+        return kept(self.toolset.name).get(self.tool.name) or self.make_schemas()
+
+    def make_schemas(self) -> ToolSchemas:
+        return ToolSchemas(make_schema(arguments_type(self.tool)), make_schema(self._answer_type()))
+
+    def _answer_type(self) -> Any:
         if self.tool.answer is not None:
             return self.tool.answer
         from kumihimo.toolsets.camel.presenting import answer_type
@@ -192,21 +183,35 @@ class ToolCall:
         return answer_type(self.tool.bound_operation().answer)
 
     def _handle(self, request: Request, arguments: Raw) -> Any:
+        if self.tool.bound_operation().patience is not None:
+            return self._wait(request, arguments)
         return self(request.caller, arguments)
 
+    def _wait(self, request: Request, arguments: Raw) -> Any:
+        from kumihimo.surfaces.mcp.waiting import Wait
+
+        try:
+            given = self._decode(arguments)
+        except msgspec.DecodeError as error:
+            raise refuse_arguments(self.toolset.dialect, str(error)) from None
+        return Wait(self, request.caller, given).perform(request)
+
+    def read(self, client: Any, arguments: Raw) -> bytes:
+        """The answer of a tool that reads at once, with nothing translated for the client of what goes wrong."""
+        return self._answer(self.door.board, client, self._decode(arguments))
+
     def __call__(self, client: Any, arguments: Raw) -> Any:
-        if self._decode is None:
-            self._prepare()
-        assert self._decode is not None, "prepared just now"
         try:
             given = self._decode(arguments)
         except msgspec.DecodeError as error:
             raise refuse_arguments(self.toolset.dialect, str(error)) from None
         if self._at_once:
             return self._work(self.door.board, client, given)
-        if self._operation.patience is not None:
-            return self._wait(client, given)
         return self.door.elsewhere(lambda board: self._work(board, client, given))
+
+    def _decode_first(self, arguments: Raw) -> Any:
+        self._prepare()
+        return self._decode(arguments)
 
     def _prepare(self) -> None:
         self._operation = self.tool.bound_operation()
@@ -216,22 +221,35 @@ class ToolCall:
         self._takes_token = self.tool.caller == "session_token"
 
     def _work(self, board: Board, client: Any, given: Any) -> bytes:
-        operation = self._operation
         try:
-            caller = self._caller_of(board, client)
-            if self._takes_token:
-                caller = self._speaker(board, caller, given)
-            values = {field: getattr(given, name) for field, name in self._names}
-            answer = operation.handler(self.door.call(board, caller), operation.build(values))
-            present = self.tool.present
-            return self._encode(present(answer, self.door.language) if present else self._present(answer))
+            return self._answer(board, client, given)
         except KumihimoError as error:
             raise refuse(self.toolset.dialect, error, self.door.language) from None
+
+    def _answer(self, board: Board, client: Any, given: Any) -> bytes:
+        operation = self._operation
+        caller = self._caller_of(board, client)
+        if self._takes_token:
+            caller = self._speaker(board, caller, given)
+        values = {field: getattr(given, name) for field, name in self._names}
+        answer = operation.handler(self.door.call(board, caller), operation.build(values))
+        present = self.tool.present
+        return self._encode(present(answer, self.door.language) if present else self._present(answer))
 
     def _speaker(self, board: Board, caller: Caller, given: Any) -> Caller:
         """Who a token speaks for. Who came in for one agent's work can't speak for another, whatever else it knows."""
         token: str | None = getattr(given, SESSION_TOKEN)
         return caller if token is None else caller.speaking_for(self.door.caller_of_token(board, token))
+
+    def build(self, given: Any) -> Any:
+        """The operation's own arguments from those of the tool."""
+        return self._operation.build({field: getattr(given, name) for field, name in self._names})
+
+    def encode(self, value: Any) -> bytes:
+        return self._encode(self._present(value))
+
+    def caller(self, board: Board, client: Any) -> Caller:
+        return self._caller_of(board, client)
 
     def _present(self, value: Any) -> Any:
         if self.tool.present is not None:
@@ -239,18 +257,6 @@ class ToolCall:
         from kumihimo.toolsets.camel.presenting import present
 
         return present(self._operation.answer, value)
-
-    async def _wait(self, client: Any, given: Any) -> bytes:
-        operation = self._operation
-        arguments = operation.build({field: getattr(given, name) for field, name in self._names})
-        try:
-            answer = await self.door.wait(
-                lambda board: operation(self.door.call(board, self._caller_of(board, client)), arguments),
-                operation.patience(arguments),
-            )
-        except KumihimoError as error:
-            raise refuse(self.toolset.dialect, error, self.door.language) from None
-        return self._encode(self._present(operation.in_vain if answer is None else answer))
 
 
 class MergedCall:
@@ -263,9 +269,21 @@ class MergedCall:
     def definition(self) -> wire_tool.Tool:
         return replace(
             self._other.definition(),
-            input_schema=Schema(self._arguments),
+            input_schema=EncodedSchema(lambda: self.schemas().arguments),
             handler=self._handle,
+            read=self._read if self._own.reads_at_once and self._other.reads_at_once else None,
         )
+
+    def schemas(self) -> ToolSchemas:
+        name = in_common([call.toolset.name for call in (self._own, self._other)])
+        return kept(name).get(self._own.tool.name) or self.make_schemas()
+
+    def make_schemas(self) -> ToolSchemas:
+        """The answer is the other's."""
+        return ToolSchemas(make_schema(self._arguments()), self._other.make_schemas().answer)
+
+    def _read(self, client: Any, arguments: Raw) -> bytes:
+        return self._pick(arguments).read(client, arguments)
 
     def _handle(self, request: Request, arguments: Raw) -> Any:
         return self._pick(arguments)(request.caller, arguments)

@@ -30,12 +30,38 @@ EDITOR: tuple[tuple[type[KumihimoError], int, str], ...] = (
 )
 
 
+# The names that S0 has for refusals; the first that fits.
+LEAD: tuple[tuple[type[KumihimoError], str], ...] = (
+    (errors.GroupNotFound, "GROUP_NOT_FOUND"),
+    (errors.ExecutionNotFound, "AGENT_NOT_FOUND"),
+    (errors.AmbiguousReference, "AGENT_NOT_FOUND"),
+    (errors.RoleNotFound, "ROLE_NOT_FOUND"),
+    (errors.GroupNotActive, "GROUP_NOT_ACTIVE"),
+    (errors.GroupHasRunningAgents, "GROUP_HAS_RUNNING_AGENTS"),
+    (errors.ModeMismatch, "MODE_MISMATCH"),
+    (errors.RoleUnavailable, "ROLE_UNAVAILABLE"),
+    (errors.MaxConcurrentReached, "MAX_CONCURRENT_REACHED"),
+    (errors.EmptyAgents, "EMPTY_AGENTS"),
+    (errors.EmptyStages, "EMPTY_STAGES"),
+    (errors.EmptyStageTasks, "EMPTY_STAGE_TASKS"),
+    (errors.PlanFailed, "SEQUENTIAL_START_FAILED"),
+    (errors.StartFailed, "AGENTS_START_FAILED"),
+    (errors.ReportRefused, "REPORT_REFUSED"),
+    (errors.NotResumable, "AGENT_NOT_RESUMABLE"),
+    (errors.InvalidValue, "INVALID_VALUE"),
+    (errors.StoreError, "STORE_FAILED"),
+)
+
+
 def refuse(dialect: DialectName, error: KumihimoError, language: Language) -> Exception:
     """What is raised to `wire` in place of a refusal of ours."""
     if dialect == "camel":
         return _editor(error, language)
     if dialect == "resident":
         return _resident(error, language)
+    if dialect == "lead":
+        code = next((name for kind, name in LEAD if isinstance(error, kind)), "REFUSED")
+        return _said({"error": True, "code": code, "message": render(error, language)})
     return _said({"success": False, "error": render(error, language), "code": error.code})
 
 

@@ -13,6 +13,7 @@ from kumihimo.services.board import Board
 from kumihimo.settings import Settings
 from kumihimo.surfaces.mcp.catalogs import Bench
 from kumihimo.surfaces.mcp.door import Door, Resident
+from kumihimo.surfaces.mcp.waiting import tasks_of
 from kumihimo.surfaces.mcp.watching import watcher
 from kumihimo.toolsets.registry import together
 from kumihimo.toolsets.texts import words
@@ -28,9 +29,11 @@ def serve(settings: Settings, names: list[str], agent_id: str | None) -> int:
     door = Door(settings)
     try:
         resident = Resident(door, agent_id) if "resident" in names and agent_id else None
+        callers = _callers(door, resident)
         server = Server(
             Implementation(name="kumihimo", version=__version__, title="Kumihimo"),
-            Bench(door, toolsets, _callers(door, resident)).catalog(),
+            Bench(door, toolsets, callers).catalog(),
+            tasks=tasks_of(door, names, callers),
             instructions=words("instructions", settings.language),
             watch=watcher(door),
             # A resident speaks JSON-RPC's own numbers in every revision.

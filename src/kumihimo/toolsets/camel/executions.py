@@ -1,4 +1,4 @@
-"""Runs and their groups."""
+"""Runs as the record has them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from datetime import datetime
 from msgspec import UNSET, UnsetType
 
 from kumihimo.domain.execution import Execution
-from kumihimo.domain.group import Group
 from kumihimo.toolsets.camel.answer import Answer
 
 
@@ -35,22 +34,9 @@ class ExecutionsAnswer(Answer, frozen=True):
     next_cursor: str | UnsetType = UNSET
 
 
-class GroupAnswer(Answer, frozen=True):
-    id: str
-    group_id: str
-    description: str
-    mode: str
-    status: str
-    created_at: datetime
-
-
-class GroupsAnswer(Answer, frozen=True):
-    groups: list[GroupAnswer]
-
-
 def status_word(it: Execution) -> str:
-    """The status of a run as the wire has it: starting is running, and no underscore."""
-    return {"starting": "running", "timed_out": "timedOut"}.get(it.status, it.status)
+    """What the process does, as the wire has it: starting is running, and no underscore."""
+    return {"planned": "queued", "starting": "running", "timed_out": "timedOut"}.get(it.status, it.status)
 
 
 def execution(it: Execution) -> ExecutionAnswer:
@@ -71,10 +57,4 @@ def execution(it: Execution) -> ExecutionAnswer:
         exit_code=it.exit_code,
         signal=it.signal,
         failure_reason=it.failure_reason,
-    )
-
-
-def group(it: Group) -> GroupAnswer:
-    return GroupAnswer(
-        id=it.id, group_id=it.id, description=it.description, mode=it.mode, status=it.status, created_at=it.created_at
     )

@@ -12,19 +12,37 @@ from kumihimo.domain.execution import Execution
 from kumihimo.domain.group import Group
 from kumihimo.domain.memory import Memory
 from kumihimo.domain.session import Session
+from kumihimo.operations.groups import Deleted, GroupView, Planned, Started
 from kumihimo.operations.instances import RunnerToken
 from kumihimo.operations.projects import ProjectView
+from kumihimo.operations.roles import Role
+from kumihimo.operations.runs import Begun, Stopped, Waited
 from kumihimo.services.agents import KeyedAgent
 from kumihimo.services.contexts import TaskContext
+from kumihimo.services.executions import Sight
 from kumihimo.services.handoffs import HandoffView
 from kumihimo.services.memories import Preview
+from kumihimo.services.outputs import Output
 from kumihimo.services.projects import Initialised
 from kumihimo.services.sessions import Login
 from kumihimo.services.tasks import TaskView
 from kumihimo.services.upkeep import Condition, Copied, Finding, Migration, Overview
 from kumihimo.services.worksessions import WorkSession
 from kumihimo.store.paging import Page
-from kumihimo.toolsets.camel import agents, contexts, executions, handoffs, memories, projects, sessions, tasks, upkeep
+from kumihimo.toolsets.camel import (
+    agents,
+    contexts,
+    executions,
+    groups,
+    handoffs,
+    memories,
+    projects,
+    roles,
+    runs,
+    sessions,
+    tasks,
+    upkeep,
+)
 from kumihimo.toolsets.camel.answer import Answer
 
 # The shape of each answer, by the type that an operation declares. A test holds this against the catalogue.
@@ -43,7 +61,16 @@ ONE: dict[Any, Callable[[Any], Answer]] = {
     Login: sessions.login,
     Session: sessions.session,
     Execution: executions.execution,
-    Group: executions.group,
+    Group: groups.group,
+    GroupView: groups.group_detail,
+    Planned: groups.staged,
+    Deleted: groups.deleted,
+    Begun: runs.begun,
+    Started: groups.started,
+    Sight: runs.agent,
+    Waited: runs.waited,
+    Stopped: runs.stopped,
+    Output: runs.output,
     Overview: upkeep.overview,
     Condition: upkeep.condition,
     Migration: upkeep.migration,
@@ -53,7 +80,9 @@ ONE: dict[Any, Callable[[Any], Answer]] = {
 MANY: dict[Any, tuple[type[Answer], str, Callable[[Any], Answer]]] = {
     list[ProjectView]: (projects.ProjectsAnswer, "projects", projects.project),
     list[HandoffView]: (handoffs.HandoffsAnswer, "handoffs", handoffs.handoff),
-    list[Group]: (executions.GroupsAnswer, "groups", executions.group),
+    list[Group]: (groups.GroupsAnswer, "groups", groups.group),
+    list[Role]: (roles.RolesAnswer, "roles", roles.role),
+    Page[Sight]: (runs.AgentsAnswer, "agents", runs.listed_agent),
     list[Finding]: (upkeep.FindingsAnswer, "checks", upkeep.finding),
     Page[Agent]: (agents.AgentsAnswer, "agents", agents.agent),
     Page[TaskView]: (tasks.TasksAnswer, "tasks", tasks.task),

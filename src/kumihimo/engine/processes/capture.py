@@ -1,0 +1,78 @@
+"""A capture: the file that an agent writes to, read line by line from where one stopped, with secrets struck out of it.
+
+A secret is overwritten in the file itself with as many stars, so that positions stay what they are. Everything before
+`position` is whole lines without secrets; what comes after has not been looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_CHUNK = 1 << 20
+# A longer line is not taken apart: it is counted and passed over.
+LONGEST_LINE = 1 << 25
+
+
+class Capture:
+    def __init__(self, path: Path, secrets: tuple[bytes, ...] = (), position: int = 0) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self._secrets = secrets
+        self.position = position
+
+    def grown(self) -> bool:
+        """Whether there is something behind the position."""
+        return os.fstat(self._file).st_size > self.position
+
+    def read(self, *, final: bool = False) -> list[bytes]:
+        """The next whole lines, some at a time; none where there are none yet. `final`: what is left counts as a line."""
+        size = _CHUNK
+        while True:
+            chunk = os.pread(self._file, size, self.position)
+            end = chunk.rfind(b"\n") + 1
+            if end:
+                return self._take(chunk[:end]).split(b"\n")[:-1]
+            if len(chunk) < size:
+                if not (final and chunk):
+                    return []
+                return [self._take(chunk)]
+            if size >= LONGEST_LINE:
+                self._take(chunk)
+                return [b""]
+            size *= 2
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def _take(self, chunk: bytes) -> bytes:
+        clean = strike_out(chunk, self._secrets)
+        if clean is not chunk:
+            os.pwrite(self._file, clean, self.position)
+        self.position += len(chunk)
+        return clean
+
+
+def strike_out(text: bytes, secrets: tuple[bytes, ...]) -> bytes:
+    """The text itself where no secret is in it, else a copy of the same length with stars in their place."""
+    for secret in secrets:
+        if secret in text:
+            text = text.replace(secret, b"*" * len(secret))
+    return text
+
+
+def tail(path: Path, secrets: tuple[bytes, ...] = (), size: int = 8_192) -> str:
+    """The end of a file, with secrets struck out of it and of the file."""
+    with path.open("r+b") as file:
+        length = file.seek(0, os.SEEK_END)
+        position = 0
+        while position < length:
+            file.seek(position)
+            chunk = file.read(_CHUNK)
+            clean = strike_out(chunk, secrets)
+            if clean is not chunk:
+                file.seek(position)
+                file.write(clean)
+            # Overlapping, so that a secret on the border of two chunks is seen whole in the next.
+            position += max(1, len(chunk) - 1024) if len(chunk) == _CHUNK else len(chunk)
+        file.seek(max(0, length - size))
+        return file.read().decode("utf-8", "replace")

@@ -1,0 +1,143 @@
+"""The wrapper: a tiny shell around each agent, which outlives us and writes down how the agent ended.
+
+It uses nothing but what is built into the shell, so it costs 0.2 MB and no process of its own besides. What it leaves in
+the run's folder is all that anybody needs to take the run over: `started` (made once, so that no run starts twice),
+`out` and `err`, and `exit`. It is told what to do through a pipe, so that shells can be kept ready, and so that no secret
+is an argument or lies in a file.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from kumihimo.domain.session import Process
+from kumihimo.engine.processes.identity import host, proven_dead
+
+# Every process of a run carries this in its environment, with the run's id: so a daemon is found that left its parents.
+MARKER = "KUMI_RUN"
+
+# All of it is one function, which is called in the last line: a shell that is told only half does nothing at all.
+# The signal handlers do nothing: the shell must live to see how the agent ends, and a handler, unlike `trap ""`, is not
+# handed down to it. `set -C` makes `>` fail where the file is there already: whoever makes `started` may start the agent.
+_SCRIPT = """\
+run() {{
+{exports}
+cd {directory} || exit 126
+trap : HUP INT QUIT TERM USR1 USR2
+read -r stat < /proc/$$/stat; read -r boot < /proc/sys/kernel/random/boot_id
+set -C
+{{ echo "$boot $stat" > {folder}/started; }} 2>/dev/null || exit 125
+set +C
+{command} < {folder}/in >> {folder}/out 2>> {folder}/err
+echo "$?" > {folder}/exit
+exit
+}}
+run
+"""
+
+# By these a process can be killed. Some CLIs exit with numbers that only look like 128 and a signal.
+_FATAL = frozenset({*range(1, 16), *range(24, 28), *range(29, 32)})
+
+
+class Ended(Struct, frozen=True):
+    """How an agent ended, as the shell saw it: a code of its own, or 128 and the signal that killed it."""
+
+    code: int
+
+    @property
+    def signal(self) -> str | None:
+        number = self.code - 128
+        return signal.Signals(number).name if number in _FATAL else None
+
+
+class RunFolder:
+    """The folder of one run. Everything in it is for the owner alone."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.out = path / "out"
+        self.err = path / "err"
+        self.private = path / "private"
+
+    def prepare(self, prompt: str) -> None:
+        """Make it, with what the agent will read. Safe to repeat while nothing was started."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.private.mkdir(mode=0o700, exist_ok=True)
+        _write(self.path / "in", prompt.encode("utf-8", "surrogateescape"))
+        for capture in (self.out, self.err):
+            os.close(os.open(capture, os.O_WRONLY | os.O_CREAT, 0o600))
+
+    def write(self, path: Path, content: str) -> None:
+        """A settings file of the agent, inside the folder."""
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(path, content.encode())
+
+    def link(self, path: Path, target: Path) -> None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.is_symlink() and not path.exists():
+            path.symlink_to(target)
+
+    @property
+    def was_started(self) -> bool:
+        return (self.path / "started").exists()
+
+    def wrapper(self) -> Process | None:
+        """The wrapper that started the agent; None where none did, or it died before it could say who it is."""
+        try:
+            boot, pid, stat = (self.path / "started").read_text("utf-8", "replace").split(" ", 2)
+        except (OSError, ValueError):
+            return None
+        fields = stat[stat.rindex(")") + 2 :].split()
+        return Process(host(), boot, int(pid), int(fields[19]))
+
+    def is_over(self) -> bool:
+        """Whether its wrapper is certainly gone."""
+        wrapper = self.wrapper()
+        return wrapper is None or proven_dead(wrapper)
+
+    def ended(self) -> Ended | None:
+        """How the agent ended; None while it has not, or where nobody lived to write it down."""
+        try:
+            text = (self.path / "exit").read_text("ascii")
+        except OSError:
+            return None
+        return Ended(int(text)) if text.endswith("\n") else None
+
+
+def script(folder: RunFolder, argv: Sequence[str], environment: Mapping[str, str], directory: Path) -> bytes:
+    """What to tell a shell so that it becomes the wrapper of this run. ValueError where a text can't be told."""
+    texts = [*argv, *environment.values(), str(directory), str(folder.path)]
+    if any("\0" in text for text in texts):
+        raise ValueError("a NUL can't be part of a command line")
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in environment.items() if _is_name(name)]
+    return _SCRIPT.format(
+        exports="\n".join(exports) or ":",
+        directory=shlex.quote(str(directory)),
+        folder=shlex.quote(str(folder.path)),
+        command=" ".join(shlex.quote(word) for word in argv),
+    ).encode("utf-8", "surrogateescape")
+
+
+def _is_name(word: str) -> bool:
+    """Whether a shell can have a variable of this name."""
+    return word.isascii() and word.isidentifier()
+
+
+def _write(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(descriptor, content) if len(content) < 4096 else _write_all(descriptor, content)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(descriptor, left) :]

@@ -1,0 +1,194 @@
+"""Runs: looking at them, waiting for them, stopping them, going on from them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from kumihimo.domain.errors import (
+    ExecutionNotFound,
+    GroupNotFound,
+    InvalidValue,
+    MaxConcurrentReached,
+    NotResumable,
+    ReportRefused,
+    StartFailed,
+)
+from kumihimo.domain.execution import Execution, Report, ReportStatus
+from kumihimo.operations.agents import Cursor, Limit
+from kumihimo.operations.operation import Arguments, Call, operation
+from kumihimo.services.executions import Sight
+from kumihimo.services.groups import Limits
+from kumihimo.services.hosting import ensure
+from kumihimo.services.outputs import Output
+from kumihimo.store.paging import Page
+
+RunId = Annotated[str, Meta(description="The id of a run, or the beginning of it.")]
+StatusFilter = Literal[
+    "running", "completed", "failed", "all", "queued", "timedOut", "cancelled", "lost", "resultReported"
+]
+WaitMode = Literal["all", "any"]
+# TERM, five seconds, KILL, and some time for the kernel.
+_STOPPING_SECONDS = 20.0
+
+
+class ListRuns(Arguments, frozen=True):
+    group: Annotated[str | None, Meta(description="Only runs of this group.")] = None
+    status: Annotated[
+        StatusFilter | None,
+        Meta(description="Only those; `completed` and `failed` also match what was reported as such."),
+    ] = None
+    limit: Limit | None = None
+    cursor: Cursor | None = None
+
+
+class NameRun(Arguments, frozen=True):
+    run: RunId
+
+
+class WaitForRuns(Arguments, frozen=True):
+    runs: Annotated[list[str], Meta(description="The ids of the runs to wait for.")]
+    timeout_ms: Annotated[int | None, Meta(description="How long to wait; to the end if left out.")] = None
+    mode: Annotated[WaitMode, Meta(description="Until all are done, or any one is.")] = "all"
+
+
+class ReportRun(Arguments, frozen=True):
+    run: RunId
+    status: Annotated[ReportStatus, Meta(description="How it went.")]
+    summary: Annotated[str, Meta(description="What was done, in a few sentences.")]
+    edited_files: Annotated[list[str], Meta(description="Files that were edited.")] = []  # noqa: RUF012 - msgspec copies it
+    created_files: Annotated[list[str], Meta(description="Files that were created.")] = []  # noqa: RUF012
+    error_message: Annotated[str | None, Meta(description="What went wrong.")] = None
+    response: Annotated[str | None, Meta(description="What others need of the outcome, at length.")] = None
+
+
+class GoOn(Arguments, frozen=True):
+    run: RunId
+    prompt: Annotated[str, Meta(description="What to do next.")]
+
+
+class ReadOutput(Arguments, frozen=True):
+    run: RunId
+    cursor: Annotated[
+        str | None, Meta(description="nextCursor of the answer before; from the beginning if left out.")
+    ] = None
+    limit: Annotated[int | None, Meta(description="How many lines at most (200).")] = None
+
+
+class Waited(Struct, frozen=True):
+    """What is done and what is not. `cut_short`: the client would have given up before; it may call again."""
+
+    completed: list[Sight]
+    pending: list[Sight]
+    timed_out: bool = False
+    cut_short: bool = False
+
+
+class Begun(Struct, frozen=True):
+    """A run that goes on from another."""
+
+    run: Sight
+
+
+class Stopped(Struct, frozen=True):
+    """What became of a run that was to be stopped."""
+
+    execution: Execution
+
+
+@operation("run.list", ListRuns, Page[Sight], GroupNotFound, InvalidValue, reads=True)
+def list_(call: Call, arguments: ListRuns) -> Page[Sight]:
+    """Runs of agents: of a group, or all, newest first."""
+    group_id = call.board.groups.show(arguments.group).id if arguments.group else None
+    return call.board.executions.sights_of(
+        group_id=group_id, status=arguments.status, limit=arguments.limit, cursor=arguments.cursor
+    )
+
+
+@operation("run.show", NameRun, Sight, ExecutionNotFound, reads=True)
+def show(call: Call, arguments: NameRun) -> Sight:
+    """Everything about one run: what it does now, what it has changed, and what came of it."""
+    return call.board.executions.sight(arguments.run)
+
+
+def _waited_in_vain(call: Call, arguments: WaitForRuns, cut_short: bool) -> Waited:
+    return _sorted(call, arguments, timed_out=not cut_short, cut_short=cut_short)
+
+
+def _sorted(call: Call, arguments: WaitForRuns, *, timed_out: bool = False, cut_short: bool = False) -> Waited:
+    sights = call.board.executions.sights(dict.fromkeys(arguments.runs))
+    done = [sight for sight in sights if sight.execution.done]
+    return Waited(done, [sight for sight in sights if not sight.execution.done], timed_out, cut_short)
+
+
+def _patience(arguments: WaitForRuns) -> float:
+    return float("inf") if arguments.timeout_ms is None else max(0, arguments.timeout_ms) / 1000
+
+
+@operation("run.wait", WaitForRuns, Waited, ExecutionNotFound, reads=True, patience=_patience, in_vain=_waited_in_vain)
+def wait(call: Call, arguments: WaitForRuns) -> Waited | None:
+    """Wait for runs: until all, or any one, have reported or ended. Call again where the answer says stillWaiting."""
+    found = _sorted(call, arguments)
+    enough = not found.pending or (arguments.mode == "any" and found.completed)
+    if not enough and any(sight.execution.status != "planned" for sight in found.pending):
+        # Without a supervisor nothing would ever end.
+        call.keep_up()
+    return found if enough else None
+
+
+@operation("run.report", ReportRun, Execution, ExecutionNotFound, ReportRefused, InvalidValue, idempotent=True)
+def report(call: Call, arguments: ReportRun) -> Execution:
+    """Say what came of a run. It is kept as a claim, beside what the process did."""
+    run = call.board.executions.show(arguments.run)
+    said = Report(
+        arguments.status,
+        arguments.summary,
+        call.board.clock(),
+        tuple(arguments.edited_files),
+        tuple(arguments.created_files),
+        arguments.error_message,
+        arguments.response,
+    )
+    return call.board.executions.report(run.id, said)
+
+
+def _not_stopped(call: Call, arguments: NameRun, _: bool) -> Stopped:
+    return Stopped(call.board.executions.show(arguments.run))
+
+
+@operation(
+    "run.stop", NameRun, Stopped, ExecutionNotFound, idempotent=True, destructive=True,
+    patience=lambda _: _STOPPING_SECONDS, in_vain=_not_stopped,
+)  # fmt: skip
+def stop(call: Call, arguments: NameRun) -> Stopped | None:
+    """Stop a run with all of its processes, and answer when they are gone."""
+    run = call.board.executions.stop(arguments.run)
+    if run.live:
+        call.keep_up()
+    return None if run.live else Stopped(run)
+
+
+@operation("run.continue", GoOn, Begun, ExecutionNotFound, NotResumable, MaxConcurrentReached, StartFailed, slow=True)
+def go_on(call: Call, arguments: GoOn) -> Begun:
+    """Go on from a run that has ended: a new run that resumes the CLI's own conversation with another prompt."""
+    ensure(call.settings)
+    run = call.board.groups.go_on(arguments.run, arguments.prompt, Limits(call.settings.max_concurrent))
+    return Begun(call.board.executions.sight(run.id))
+
+
+@operation("run.retry", NameRun, Begun, ExecutionNotFound, NotResumable, MaxConcurrentReached, StartFailed, slow=True)
+def retry(call: Call, arguments: NameRun) -> Begun:
+    """Do a run that has ended once more, from its beginning."""
+    ensure(call.settings)
+    run = call.board.groups.retry(arguments.run, Limits(call.settings.max_concurrent))
+    return Begun(call.board.executions.sight(run.id))
+
+
+@operation("run.output", ReadOutput, Output, ExecutionNotFound, InvalidValue, reads=True)
+def output(call: Call, arguments: ReadOutput) -> Output:
+    """What an agent has printed, some lines at a time."""
+    return call.board.outputs.read(arguments.run, arguments.cursor, arguments.limit)
+
+
+OPERATIONS = (list_, show, wait, report, stop, go_on, retry, output)

@@ -1,0 +1,65 @@
+"""Checkups: whether the program behind an agent is there, what it is, and whether it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from kumihimo.domain.agent import Agent
+from kumihimo.domain.health import Health
+from kumihimo.engine.agents import health, registry
+from kumihimo.settings import Client, Settings
+
+
+def check(agent: Agent, settings: Settings, clock: Callable[[], datetime]) -> Health:
+    """Ask it something, and see what comes of it. This may use some tokens."""
+    client = registry.find(agent.client)
+    own = settings.clients.get(agent.client, Client())
+    program = health.find_program(client, own)
+    now = clock()
+    if program is None:
+        return Health(agent.id, "failed", _missing(agent.client, own), checked_at=now)
+    version = health.version(client, own)
+    model = health.models(client, own, agent.model)
+    definition = settings.agents.get(agent.name)
+    asked = health.prompt_check(
+        client, own, (definition.health_check_prompt if definition else None) or health.PROMPT, agent.model
+    )
+    said = f"{agent.client} does not know the model {agent.model}" if model == "invalid" else None
+    return Health(
+        agent.id,
+        "passed" if asked.status == "passed" else "failed",
+        None if asked.status == "passed" else f"{asked.reason}: {asked.message or 'no answer'}",
+        asked.response_time_ms,
+        clock(),
+        model,
+        said,
+        now if agent.model else None,
+        program,
+        version,
+    )
+
+
+def glance(agent: Agent, known: Health, settings: Settings, clock: Callable[[], datetime]) -> Health | None:
+    """Is its program there, and which version is it? Costs no token. None where nothing is new."""
+    own = settings.clients.get(agent.client, Client())
+    client = registry.find(agent.client)
+    program = health.find_program(client, own)
+    if program is None:
+        missing = Health(agent.id, "failed", _missing(agent.client, own), checked_at=clock())
+        return missing if (known.status, known.reason) != (missing.status, missing.reason) else None
+    was_missing = known.status == "failed" and known.program is None
+    if program == known.program and known.version is not None:
+        return None
+    version = health.version(client, own)
+    if was_missing or known.checked_at is None:
+        return Health(agent.id, program=program, version=version)
+    from msgspec.structs import replace
+
+    return replace(known, program=program, version=version)
+
+
+def _missing(name: str, own: Client) -> str:
+    if own.command:
+        return f"{own.command[0]} is not there, or can't be run"
+    return f"{' or '.join(registry.find(name).programs) or name} is not on PATH"

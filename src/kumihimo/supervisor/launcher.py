@@ -1,0 +1,152 @@
+"""The launcher: from a run that was claimed to an agent at work."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from kumihimo import settings as configuration
+from kumihimo.domain.agent import Agent
+from kumihimo.domain.errors import KumihimoError
+from kumihimo.domain.execution import Execution
+from kumihimo.domain.observation import Usage
+from kumihimo.engine.agents import registry
+from kumihimo.engine.agents.client import TOKEN_VARIABLE, Client, Door, Order, Start
+from kumihimo.engine.processes.nursery import Nursery
+from kumihimo.engine.processes.wrapper import MARKER, RunFolder, script
+from kumihimo.services.executions import Sight
+from kumihimo.settings import Settings
+from kumihimo.supervisor.prompt import compose
+from kumihimo.supervisor.secrets import secrets_in
+from kumihimo.supervisor.watched_run import WatchedRun
+
+
+class SpawnFailed(Exception):
+    """The agent can't be started; the text says why."""
+
+
+class Launcher:
+    def __init__(self, settings: Settings, nursery: Nursery, url: str) -> None:
+        self._settings = settings
+        self._nursery = nursery
+        self._door = Door(f"{url}/mcp/worker")
+        self._runs = settings.state_folder / "runs"
+        self._known_settings: dict[Path, tuple[tuple[float, ...], Settings]] = {}
+
+    def folder_of(self, execution_id: str) -> RunFolder:
+        return RunFolder(self._runs / execution_id)
+
+    def launch(self, run: Execution, agent: Agent, token: str, stage_before: list[Sight], before: Usage) -> WatchedRun:
+        """Start it. SpawnFailed, with nothing started, where something that it needs is not there."""
+        directory = Path(run.working_directory or "")
+        if not directory.is_dir():
+            raise SpawnFailed(f"there is no folder {directory}")
+        settings = self._settings_at(directory)
+        client = _client(run.client)
+        own = settings.clients.get(run.client, configuration.Client())
+        folder = self.folder_of(run.id)
+        order = Order(
+            prompt=compose(run, stage_before),
+            working_directory=directory,
+            private_folder=folder.private,
+            system_prompt=agent.system_prompt,
+            model=run.model,
+            resume=run.conversation,
+            door=self._door,
+            writable=_git_folders(directory),
+            # Where the CLI itself will look for the user's settings.
+            home=Path(own.env.get("HOME") or Path.home()),
+        )
+        start = client.start(order)
+        argv = [*program(client, own, run.client), *start.argv, *own.args]
+        environment = {
+            **start.environment,
+            **own.env,
+            MARKER: run.id,
+            TOKEN_VARIABLE: token,
+            "PWD": str(directory),
+        }
+        try:
+            self._prepare(folder, start)
+            child = self._nursery.launch(script(folder, argv, environment, directory))
+        except (OSError, ValueError) as error:
+            raise SpawnFailed(str(error)) from error
+        return WatchedRun(run, client, folder, secrets_in({**os.environ, **environment}), before, child)
+
+    def take_over(self, run: Execution, before: Usage) -> WatchedRun:
+        """A run that another supervisor of this home started. Its secrets are those that are still known."""
+        own = self._settings_of(run).clients.get(run.client, configuration.Client())
+        secrets = secrets_in({**os.environ, **own.env})
+        return WatchedRun(run, _client(run.client), self.folder_of(run.id), secrets, before)
+
+    def _prepare(self, folder: RunFolder, start: Start) -> None:
+        folder.prepare(start.stdin)
+        for path, content in start.files.items():
+            folder.write(path, content)
+        for path, target in start.links.items():
+            if not target.exists():
+                target.mkdir(mode=0o700, parents=True)
+            folder.link(path, target)
+
+    def _settings_of(self, run: Execution) -> Settings:
+        try:
+            return self._settings_at(Path(run.working_directory or ""))
+        except SpawnFailed:
+            return self._settings
+
+    def _settings_at(self, folder: Path) -> Settings:
+        """The settings that hold in a folder: those of its repository win over the user's. Read again when a file changed."""
+        files = (self._settings.config_folder / "config.toml", *_project_files(folder))
+        stamp = tuple(_changed_at(file) for file in files)
+        known = self._known_settings.get(folder)
+        if known is None or known[0] != stamp:
+            try:
+                loaded = configuration.load(configuration.Flags(), os.environ, folder)
+            except KumihimoError as error:
+                raise SpawnFailed(str(error)) from error
+            known = self._known_settings[folder] = (stamp, loaded)
+        return known[1]
+
+
+def program(client: Client, own: configuration.Client, name: str) -> list[str]:
+    """The command of a client: what the settings say, else its program on PATH. SpawnFailed where there is none."""
+    if own.command:
+        if shutil.which(own.command[0]) is None:
+            raise SpawnFailed(f"{own.command[0]} is not there, or can't be run: see [clients.{name}] in the settings")
+        return own.command
+    for word in client.programs:
+        found = shutil.which(word)
+        if found is not None:
+            return [found]
+    raise SpawnFailed(
+        f"{' or '.join(client.programs) or name} is not on PATH: install it, or set [clients.{name}] command"
+    )
+
+
+def _client(name: str) -> Client:
+    try:
+        return registry.find(name)
+    except registry.UnknownClient:
+        raise SpawnFailed(f"there is no client called {name}") from None
+
+
+def _git_folders(directory: Path) -> tuple[Path, ...]:
+    """The git folder of a worktree lies outside it, and must be written to commit there."""
+    try:
+        pointer = (directory / ".git").read_text("utf-8")
+    except OSError:
+        return ()
+    found = Path(directory, pointer.removeprefix("gitdir:").strip()).resolve()
+    return (found.parent.parent,) if found.parent.name == "worktrees" else ()
+
+
+def _project_files(folder: Path) -> list[Path]:
+    return [place / configuration.PROJECT_FILE for place in (folder, *folder.parents)]
+
+
+def _changed_at(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,306 @@
+"""The supervisor of a host: one loop that sleeps until something happens."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+
+from kumihimo.domain.errors import KumihimoError, StoreError
+from kumihimo.domain.execution import Execution
+from kumihimo.domain.observation import Usage
+from kumihimo.domain.token import Token
+from kumihimo.engine.processes.nursery import Nursery
+from kumihimo.services.board import Board
+from kumihimo.settings import Settings
+from kumihimo.store.bell import bell_of
+from kumihimo.supervisor import stopping
+from kumihimo.supervisor.admission import has_room
+from kumihimo.supervisor.finishing import Finisher
+from kumihimo.supervisor.launcher import Launcher, SpawnFailed
+from kumihimo.supervisor.leftovers import Leftovers
+from kumihimo.supervisor.wake import Wake
+from kumihimo.supervisor.watched_run import WatchedRun
+
+RENEW_SECONDS = 10.0
+# How often streams are looked at: often for a few runs, and less so the more there are, so that many cost no more.
+_LOOK_SECONDS = 0.05
+_LOOK_SECONDS_PER_RUN = 0.002
+# How often a run that is being stopped, or a queue that waits for room on the machine, is looked at.
+_STOP_LOOK_SECONDS = 0.02
+_ROOM_SECONDS = 0.5
+_AFTER_TROUBLE_SECONDS = 0.5
+
+
+class Supervisor:
+    """`host_id` is the home it works for, `url` where agents reach our MCP, `say` takes what a person should read."""
+
+    def __init__(
+        self, settings: Settings, board: Board, host_id: str, name: str, url: str, say: Callable[[str], None]
+    ) -> None:
+        self._settings = settings
+        self._board = board
+        self._host_id = host_id
+        self._name = name
+        self._say = say
+        self._slots = settings.max_concurrent
+        self._nursery = Nursery(min(self._slots, 20))
+        self._launcher = Launcher(settings, self._nursery, url)
+        self._leftovers = Leftovers()
+        self._finisher = Finisher(board, self._leftovers, self._watch)
+        self._runs: dict[str, WatchedRun] = {}
+        self._by_descriptor: dict[int, WatchedRun] = {}
+        self._poll = select.epoll()
+        self._over = False
+        self._renew_at = self._look_at = 0.0
+        self._ended: list[WatchedRun] = []
+        board.store.actor = "supervisor"
+        self._wake = Wake(lambda: bell_of(board.store))
+        self._poll.register(self._wake.reading, select.EPOLLIN)
+
+    def run(self) -> None:
+        """Until `stop` is called. Runs go on without us; whoever comes next takes them over."""
+        taken_over = False
+        try:
+            while not self._over:
+                try:
+                    if not taken_over:
+                        self._take_over()
+                        taken_over = True
+                    self._turn()
+                except StoreError as error:
+                    # A full disk, or a database that is away: nothing is lost by waiting for it.
+                    self._say(f"the store can't be used: {error}")
+                    time.sleep(_AFTER_TROUBLE_SECONDS)
+        finally:
+            self._close()
+
+    def stop(self) -> None:
+        """From any thread."""
+        self._over = True
+        self._wake.ring()
+
+    def _turn(self) -> None:
+        now = time.monotonic()
+        if now >= self._renew_at:
+            self._board.hosts.renew(self._host_id, self._name, self._slots)
+            self._renew_at = now + RENEW_SECONDS
+        more = self._claim()
+        self._finish()
+        if now >= self._look_at:
+            self._look()
+            self._look_at = time.monotonic() + max(_LOOK_SECONDS, len(self._runs) * _LOOK_SECONDS_PER_RUN)
+        self._leftovers.look()
+        self._sleep(0.0 if self._ended else self._patience(more))
+
+    def _sleep(self, seconds: float) -> None:
+        if seconds > 0 and self._nursery.refill():
+            seconds = 0.0
+        for descriptor, _ in self._poll.poll(seconds):
+            run = self._by_descriptor.get(descriptor)
+            if run is not None:
+                self._unwatch(run)
+                self._ended.append(run)
+        if self._wake.clear():
+            self._begin_stops()
+
+    def _patience(self, more: bool) -> float:
+        """How long nothing needs to be done unless somebody wakes us."""
+        now = time.monotonic()
+        waits = [self._renew_at - now]
+        if self._runs:
+            waits.append(self._look_at - now)
+        if any(run.stopping_since is not None for run in self._runs.values()):
+            waits.append(_STOP_LOOK_SECONDS)
+        if self._leftovers.waiting:
+            waits.append(_STOP_LOOK_SECONDS)
+        if more:
+            waits.append(_ROOM_SECONDS)
+        return max(0.0, min(waits))
+
+    # Claim and launch
+
+    def _claim(self) -> bool:
+        """Start what waits, as far as there is room. True where something has to wait for the machine."""
+        free = self._slots - len(self._runs)
+        if free <= 0 or not self._board.executions.waiting():
+            return False
+        rule = self._settings.admission
+        if not has_room(rule, len(self._runs)):
+            return True
+        # With `auto` a few at a time: each may change how much room there is.
+        for run, token in self._board.store.write(
+            lambda _: self._claim_some(free if rule == "slots" else min(free, 20))
+        ):
+            self._launch(run, token)
+        self._note_starts()
+        return bool(self._board.executions.waiting()) and self._slots > len(self._runs)
+
+    def _claim_some(self, limit: int) -> list[tuple[Execution, str]]:
+        """Claimed with the token of each, in one transaction."""
+        claimed = self._board.executions.claim_some(self._host_id, limit)
+        return [(run, self._board.tokens.issue(Token("run", run.agent_id, run.project_id, run.id))) for run in claimed]
+
+    def _launch(self, run: Execution, token: str) -> None:
+        board = self._board
+        before = board.executions.stage_before(run)
+        try:
+            watched = self._launcher.launch(
+                run, board.agents.show(run.agent_id), token, before, self._usage_before(run)
+            )
+        except SpawnFailed as error:
+            board.executions.fail(run.id, run.fence, "spawn_failed", error=str(error)[:2_000])
+            return
+        self._watch(watched)
+
+    def _note_starts(self) -> None:
+        """What was launched is running: one transaction for all of them."""
+        started = [run for run in self._runs.values() if run.execution.status == "starting"]
+        if not started:
+            return
+
+        def note(_: object) -> None:
+            for run in started:
+                execution = run.execution
+                run.execution = self._board.executions.start(
+                    execution.id, execution.fence, log_path=str(run.folder.out)
+                )
+
+        self._board.store.write(note)
+
+    def _usage_before(self, run: Execution) -> Usage:
+        """What the conversation had used before this run went on with it."""
+        if run.previous_id is None or run.conversation is None:
+            return Usage()
+        return self._board.executions.sight(run.previous_id).seen.conversation_usage
+
+    # Follow
+
+    def _watch(self, run: WatchedRun) -> None:
+        self._runs[run.id] = run
+        descriptor = run.watch()
+        if descriptor is None:
+            self._ended.append(run)
+        else:
+            self._by_descriptor[descriptor] = run
+            self._poll.register(descriptor, select.EPOLLIN)
+
+    def _unwatch(self, run: WatchedRun) -> None:
+        if run.pidfd is not None:
+            self._by_descriptor.pop(run.pidfd, None)
+            with suppress(FileNotFoundError):
+                self._poll.unregister(run.pidfd)
+        run.reap()
+
+    def _look(self) -> None:
+        """Read what is new in every stream, and write it down for all at once; then the clocks of the runs."""
+        grown = [run for run in self._runs.values() if run.follow()]
+        if grown:
+            self._board.executions.observe([run.observation for run in grown])
+        for run in list(self._runs.values()):
+            if run.stopping_since is not None:
+                self._go_on_stopping(run)
+            elif run.execution.status == "running":
+                self._check_time(run)
+
+    def _check_time(self, run: WatchedRun) -> None:
+        execution, now = run.execution, self._board.clock()
+        started = execution.started_at
+        if started is None:
+            return
+        if execution.timeout_ms and now - started > timedelta(milliseconds=execution.timeout_ms):
+            self._stop(run, "timed_out")
+            return
+        silence = self._settings.silence_timeout_ms
+        with suppress(FileNotFoundError):
+            if silence and (now.timestamp() - max(run.silent_since(), started.timestamp())) * 1000 > silence:
+                self._stop(run, "idle")
+
+    # Stop
+
+    def _begin_stops(self) -> None:
+        """What somebody asked to be stopped."""
+        if not self._runs:
+            return
+        for execution in self._board.executions.to_be_stopped(self._host_id):
+            run = self._runs.get(execution.id)
+            if run is not None and run.stopping_since is None:
+                run.execution = execution
+                stopping.begin(run)
+                self._look_at = 0.0
+
+    def _stop(self, run: WatchedRun, why: str) -> None:
+        run.execution = self._board.executions.stop(run.id, why)  # pyright: ignore[reportArgumentType]
+        stopping.begin(run)
+
+    def _go_on_stopping(self, run: WatchedRun) -> None:
+        survivors = stopping.go_on(run)
+        if survivors:
+            self._say(f"{run.id}: these processes would not die: {survivors}")
+            self._unwatch_stuck(run)
+            self._finisher.give_up(run, survivors)
+            self._forget(run)
+        elif survivors is not None and run.wrapper() is None and run not in self._ended:
+            self._unwatch(run)
+            self._ended.append(run)
+
+    def _unwatch_stuck(self, run: WatchedRun) -> None:
+        if run.pidfd is not None:
+            self._by_descriptor.pop(run.pidfd, None)
+            self._poll.unregister(run.pidfd)
+            run.unwatch()
+
+    # Finish
+
+    def _finish(self) -> None:
+        """Write down how runs ended; what can't be written stays and is tried again."""
+        while self._ended:
+            run = self._ended[0]
+            if self._finisher.finish(run):
+                self._forget(run)
+            self._ended.pop(0)
+
+    def _forget(self, run: WatchedRun) -> None:
+        self._runs.pop(run.id, None)
+        run.close()
+
+    # Begin and end of the supervisor itself
+
+    def _take_over(self) -> None:
+        """Everything that this home has claimed and not ended: what runs is followed, what never started waits again."""
+        for run in self._board.hosts.owned(self._host_id):
+            folder = self._launcher.folder_of(run.id)
+            if folder.was_started:
+                self._adopt(run)
+            elif run.status == "starting" and run.stopping is None:
+                # Claimed, and then we died before anything was started.
+                self._board.executions.release(run.id, run.fence)
+            elif run.status == "starting":
+                self._board.executions.cancel(run.id, run.fence)
+            else:
+                self._board.executions.lose(run.id, run.fence, error="its folder is gone")
+
+    def _adopt(self, run: Execution) -> None:
+        if run.status == "starting":
+            run = self._board.executions.start(run.id, run.fence, log_path=str(self._launcher.folder_of(run.id).out))
+        try:
+            watched = self._launcher.take_over(run, self._usage_before(run))
+        except (SpawnFailed, OSError) as error:
+            self._board.executions.lose(run.id, run.fence, error=str(error)[:2_000])
+            return
+        self._watch(watched)
+        if run.stopping is not None and watched.wrapper() is not None:
+            stopping.begin(watched)
+
+    def _close(self) -> None:
+        for run in list(self._runs.values()):
+            with suppress(KumihimoError):
+                if run.follow():
+                    self._board.executions.observe([run.observation])
+            run.close()
+        self._nursery.close()
+        self._wake.close()
+        self._poll.close()
+        self._board.store.close()

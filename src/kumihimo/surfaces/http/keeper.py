@@ -1,0 +1,66 @@
+"""The keeper: the supervisor of this home, in a thread of the host process with a board of its own."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+import traceback
+from pathlib import Path
+
+from kumihimo.app import open_board
+from kumihimo.settings import Settings
+from kumihimo.supervisor.supervisor import Supervisor
+
+
+class Keeper:
+    def __init__(self, settings: Settings, url: str) -> None:
+        self._settings = settings
+        self._url = url
+        self._supervisor: Supervisor | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._supervisor = Supervisor(
+            self._settings,
+            open_board(self._settings),
+            host_id(self._settings.state_folder),
+            socket.gethostname(),
+            self._url,
+            _say,
+        )
+        self._thread = threading.Thread(target=self._run, args=(self._supervisor,), name="kumi-supervisor")
+        self._thread.start()
+
+    def close(self) -> None:
+        if self._supervisor is not None and self._thread is not None:
+            self._supervisor.stop()
+            self._thread.join()
+
+    def _run(self, supervisor: Supervisor) -> None:
+        try:
+            supervisor.run()
+        except BaseException:
+            _say(traceback.format_exc())
+            # A host without a supervisor would let everybody wait for ever: the next who waits starts another.
+            os.kill(os.getpid(), signal.SIGTERM)
+            raise
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def host_id(folder: Path) -> str:
+    """The name of this home among all that share its database: made once, and kept."""
+    file = folder / "host"
+    try:
+        return file.read_text("ascii").strip()
+    except FileNotFoundError:
+        made = f"host_{secrets.token_hex(6)}"
+        file.write_text(made + "\n", "ascii")
+        return made
