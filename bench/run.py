@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-TOPICS = ("startup", "store_speed", "contention", "scale", "feed_order", "doors")
+TOPICS = ("startup", "store_speed", "contention", "scale", "feed_order", "engine", "doors")
 
 
 def main() -> None:

@@ -1,15 +1,17 @@
 """Writes what is derived from the code and committed, or says with --check where the two differ.
 
-Snapshots of every operation (names on the wire do not change by accident), the reference of operations and verbs, and the
-state diagrams.
+Snapshots of every operation and tool (names on the wire do not change by accident), the schemas that servers read, the
+reference of operations and verbs, and the state diagrams.
 """
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import sys
 from collections.abc import Iterable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import click
 import msgspec
 
 from kumihimo.domain import agent, execution, group, handoff, memory, project, session, task
+from kumihimo.domain.errors import ToolsetClash
 from kumihimo.domain.states import StateTable
 from kumihimo.operations.catalogue import every
 from kumihimo.operations.operation import Operation
@@ -25,8 +28,10 @@ from kumihimo.surfaces.cli.program import PROGRAM, Root
 from kumihimo.surfaces.cli.verbs import GROUPS, VERBS, WAYS
 from kumihimo.surfaces.mcp.catalogs import Bench
 from kumihimo.surfaces.mcp.door import Door
+from kumihimo.surfaces.mcp.schemas import FOLDER as SCHEMAS
+from kumihimo.surfaces.mcp.schemas import ToolSchemas, encode_kept
 from kumihimo.toolsets.camel.presenting import MANY, ONE, answer_type
-from kumihimo.toolsets.registry import NAMES, toolset
+from kumihimo.toolsets.registry import NAMES, together
 from kumihimo.wire.revision import STATELESS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -118,22 +123,40 @@ def states_page() -> str:
 
 def tool_snapshots() -> dict[Path, str]:
     """Every tool of every toolset, as `tools/list` shows it to the newest clients."""
-    door = Door(load(Flags(db=":none:"), {"KUMI_HOME": "/nowhere"}, ROOT))
     files: dict[Path, str] = {}
     for name in NAMES:
-        catalog = Bench(door, [toolset(name)], lambda _, __: door.owner()).catalog()
-        for tool in catalog.tools.values():
-            if tool.listed:
-                text = msgspec.json.format(msgspec.json.encode(tool.definition(STATELESS), order="sorted"), indent=2)
-                files[ROOT / "tests/snapshots/tools" / name / f"{tool.name}.json"] = text.decode() + "\n"
+        for tool, call in bench([name]).calls().items():
+            made = call.make_schemas()
+            seen = {
+                **call.definition().definition(STATELESS),
+                "inputSchema": msgspec.json.decode(made.arguments),
+                "outputSchema": msgspec.json.decode(made.answer),
+            }
+            text = msgspec.json.format(msgspec.json.encode(seen, order="sorted"), indent=2)
+            files[ROOT / "tests/snapshots/tools" / name / f"{tool}.json"] = text.decode() + "\n"
     return files
+
+
+def kept_schemas() -> dict[Path, str]:
+    """The schemas that a server reads instead of making them: of every toolset, and of what two have in common."""
+    groups: dict[str, dict[str, ToolSchemas]] = {}
+    for names in [*([name] for name in NAMES), *map(list, combinations(NAMES, 2))]:
+        with contextlib.suppress(ToolsetClash):
+            for tool, call in bench(names).calls().items():
+                groups.setdefault(call.group, {})[tool] = call.make_schemas()
+    return {SCHEMAS / f"{group}.jsonl": encode_kept(made) for group, made in groups.items()}
+
+
+def bench(names: list[str]) -> Bench:
+    door = Door(load(Flags(db=":none:"), {"KUMI_HOME": "/nowhere"}, ROOT))
+    return Bench(door, together(names), lambda _, __: door.owner())
 
 
 def derived() -> dict[Path, str]:
     files = {
         ROOT / "tests/snapshots/operations" / f"{operation.name}.json": snapshot(operation) for operation in every()
     }
-    files |= tool_snapshots()
+    files |= tool_snapshots() | kept_schemas()
     files[ROOT / "docs/reference/operations.md"] = operations_page()
     files[ROOT / "docs/reference/verbs.md"] = verbs_page()
     files[ROOT / "docs/reference/states.md"] = states_page()
@@ -141,7 +164,7 @@ def derived() -> dict[Path, str]:
 
 
 def differences(files: dict[Path, str]) -> Iterable[str]:
-    known = set((ROOT / "tests/snapshots").rglob("*.json"))
+    known = {*(ROOT / "tests/snapshots").rglob("*.json"), *SCHEMAS.glob("*.jsonl")}
     for path in sorted(known - set(files)):
         yield f"{path.relative_to(ROOT)} belongs to nothing any more: remove it\n"
     for path, text in files.items():

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
 
@@ -29,6 +30,7 @@ from tables import budget, median, show
 
 START_ROUNDS = 9
 CALL_ROUNDS = 5
+LIST_ROUNDS = 5
 CELL_SECONDS = 1.0
 WARM_SECONDS = 1.0
 IN_FLIGHT = (1, 32)
@@ -132,11 +134,18 @@ def calls_over_http(board: Board) -> None:
 
 
 def lists(board: Board) -> None:
-    found = [listing.measure(name, board.environment, board.folder) for name in LARGEST]
+    lines: list[list[Any]] = []
+    for name in LARGEST:
+        found = [listing.measure(name, board.environment, board.folder) for _ in range(LIST_ROUNDS)]
+        first, later = (median([it[column] for it in found]) for column in (3, 4))
+        lines.append([*found[0][:3], first, later])
     show(
-        "`tools/list` inside the server", ["toolset", "tools", "kB", "first ms", "later ms"], [list(it) for it in found]
+        f"`tools/list` inside the server (median of {LIST_ROUNDS} processes)",
+        ["toolset", "tools", "kB", "first ms", "later ms"],
+        lines,
     )
-    budget("tools/list of the largest toolset", max(it.later_milliseconds for it in found), 1, " ms")
+    for name, *_, first, _ in lines:
+        budget(f"first tools/list of {name}", first, 1, " ms")
 
 
 def run(folder: Path) -> None:

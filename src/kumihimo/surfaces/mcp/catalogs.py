@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from kumihimo.operations.operation import Caller
 from kumihimo.services.board import Board
 from kumihimo.surfaces.mcp.door import Door
 from kumihimo.surfaces.mcp.refusals import refuse, refuse_arguments
-from kumihimo.surfaces.mcp.schemas import ToolSchemas, in_common, kept, make_schema
+from kumihimo.surfaces.mcp.schemas import ToolSchemas, find_kept, group_of, make_schema
 from kumihimo.toolsets.toolset import (
     SESSION_TOKEN,
     Prompt,
@@ -150,8 +151,8 @@ class ToolCall:
             name=self.tool.name,
             title=self.tool.title,
             description=operation.description,
-            input_schema=EncodedSchema(lambda: self.schemas().arguments),
-            output_schema=EncodedSchema(lambda: self.schemas().answer),
+            input_schema=EncodedSchema(lambda: self.schemas.arguments),
+            output_schema=EncodedSchema(lambda: self.schemas.answer),
             annotations=wire_tool.ToolAnnotations(
                 title=self.tool.title,
                 read_only_hint=operation.reads,
@@ -169,8 +170,13 @@ class ToolCall:
         operation = self.tool.bound_operation()
         return operation.reads and self.door.does_at_once(operation)
 
+    @property
+    def group(self) -> str:
+        return group_of(self.toolset.name)
+
+    @cached_property
     def schemas(self) -> ToolSchemas:
-        return kept(self.toolset.name).get(self.tool.name) or self.make_schemas()
+        return find_kept(self.group, self.tool.name) or self.make_schemas()
 
     def make_schemas(self) -> ToolSchemas:
         return ToolSchemas(make_schema(arguments_type(self.tool)), make_schema(self._answer_type()))
@@ -269,14 +275,18 @@ class MergedCall:
     def definition(self) -> wire_tool.Tool:
         return replace(
             self._other.definition(),
-            input_schema=EncodedSchema(lambda: self.schemas().arguments),
+            input_schema=EncodedSchema(lambda: self.schemas.arguments),
             handler=self._handle,
             read=self._read if self._own.reads_at_once and self._other.reads_at_once else None,
         )
 
+    @property
+    def group(self) -> str:
+        return group_of(self._own.toolset.name, self._other.toolset.name)
+
+    @cached_property
     def schemas(self) -> ToolSchemas:
-        name = in_common([call.toolset.name for call in (self._own, self._other)])
-        return kept(name).get(self._own.tool.name) or self.make_schemas()
+        return find_kept(self.group, self._own.tool.name) or self.make_schemas()
 
     def make_schemas(self) -> ToolSchemas:
         """The answer is the other's."""
