@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -150,11 +151,11 @@ def test_completion_prints_a_script(kumi: Kumi, shell: str) -> None:
     assert "_KUMI_COMPLETE" in printed.out
 
 
-def test_the_demo_tells_its_story_and_leaves_nothing(kumi: Kumi, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_runs_two_stages_to_their_end_and_leaves_nothing(kumi: Kumi) -> None:
+    before = set(Path(tempfile.gettempdir()).glob("kumi-demo-*"))
     printed = kumi("demo")
-    assert printed.code == 0
-    assert "$ kumi handoff accept" in printed.out
-    assert "Task 3 waits for: #1" in printed.err
-    folder = re.search(r"ready in (\S+),", printed.out)
-    assert folder is not None
-    assert not Path(folder[1]).exists()
+    assert printed.code == 0, printed.err
+    for role, did in (("planner", "PLAN.md"), ("writer", "README.md"), ("coder", "test_login.py"), ("reviewer", "-")):
+        assert re.search(rf"^{role} +resultReported +\d+ +\d+ .*{re.escape(did)}", printed.out, re.MULTILINE), role
+    assert "kumi group run GROUP --role coder" in printed.out
+    assert set(Path(tempfile.gettempdir()).glob("kumi-demo-*")) == before

@@ -141,8 +141,8 @@ class Execution(Struct, frozen=True):
         return self.report.status == "success" if self.report else self.status == "completed"
 
     def queue(self, at: datetime) -> Change[Execution]:
-        """Its stage has come."""
-        return Change(replace(self, status=self._next("queue"), queued_at=at), "execution.queued", at)
+        """Its stage has come. It keeps its place in the queue: who asked first is served first."""
+        return Change(replace(self, status=self._next("queue")), "execution.queued", at)
 
     def stop(self, why: Stopping, at: datetime) -> Change[Execution]:
         """It is to be ended; the first reason stays."""

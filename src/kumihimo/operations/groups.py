@@ -28,7 +28,7 @@ from kumihimo.domain.project import Project
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
 from kumihimo.services.executions import Sight
 from kumihimo.services.groups import Errand, Limits
-from kumihimo.services.hosting import ensure
+from kumihimo.services.hosting import ensure, find_running
 
 GroupId = Annotated[str, Meta(description="The id of the group.")]
 _REFUSALS = (
@@ -137,9 +137,10 @@ def run(call: Call, arguments: RunAgents) -> Started:
     project, limits = _limits(call, StartFailed)
     errands = [_errand(one, project, StartFailed) for one in arguments.agents]
     board = call.board
-    # Looked at first, so that a refused request does not even start a supervisor.
-    board.groups.require_runnable(arguments.group, errands, limits)
-    ensure(call.settings)
+    if find_running(call.settings.state_folder) is None:
+        # Looked at first, so that a refused request does not even start a supervisor.
+        board.groups.require_runnable(arguments.group, errands, limits)
+        ensure(call.settings)
     runs = board.groups.run(arguments.group, errands, limits)
     return Started(board.executions.sights([run.id for run in runs]))
 
@@ -150,11 +151,12 @@ def plan(call: Call, arguments: RunStages) -> Planned:
     project, limits = _limits(call, PlanFailed)
     stages = [[_errand(one, project, PlanFailed) for one in stage.tasks] for stage in arguments.stages]
     board = call.board
-    board.groups.require_plannable(arguments.group, stages, limits)
-    try:
-        ensure(call.settings)
-    except StartFailed as error:
-        raise PlanFailed(**error.facts) from None  # pyright: ignore[reportArgumentType]
+    if find_running(call.settings.state_folder) is None:
+        board.groups.require_plannable(arguments.group, stages, limits)
+        try:
+            ensure(call.settings)
+        except StartFailed as error:
+            raise PlanFailed(**error.facts) from None  # pyright: ignore[reportArgumentType]
     made = board.groups.plan(arguments.group, stages, limits, on_failure=arguments.on_failure)
     return Planned(made.group, board.executions.sights([run.id for stage in made.stages for run in stage]))
 

@@ -131,8 +131,8 @@ def wait(call: Call, arguments: WaitForRuns) -> Waited | None:
     """Wait for runs: until all, or any one, have reported or ended. Call again where the answer says stillWaiting."""
     found = _sorted(call, arguments)
     enough = not found.pending or (arguments.mode == "any" and found.completed)
-    if not enough and any(sight.execution.status != "planned" for sight in found.pending):
-        # Without a supervisor nothing would ever end.
+    if not enough:
+        # Without a supervisor nothing would ever end, and no stage to come would ever begin.
         call.keep_up()
     return found if enough else None
 

@@ -194,7 +194,9 @@ class Executions(Service):
             raise ReportRefused(execution_id, "reported_already")
         if run.status in ("planned", "queued") or (run.started_at is None and not run.live):
             raise ReportRefused(execution_id, "not_started")
-        return self._end(transaction, run.say(report, self.clock()))
+        said = run.say(report, self.clock())
+        # Of a run that is over it is kept as a word beside it: what was decided by its end stays so.
+        return self._end(transaction, said) if run.live else self._save(transaction, said)
 
     @lookup
     def show(self, transaction: Transaction, reference: str) -> Execution:

@@ -21,7 +21,7 @@ _PATIENCE_SECONDS = 30.0
 _LOOK_SECONDS = 0.005
 
 
-# What this process has started without waiting for it: who asks again must not start another one meanwhile.
+# What this process has started: who asks again must not start another one while it is on its way up.
 _begun: dict[Path, subprocess.Popen[bytes]] = {}
 
 
@@ -58,7 +58,7 @@ def start_if_gone(settings: Settings) -> None:
     if begun is not None and begun.poll() is None:
         return
     if find_running(settings.state_folder) is None:
-        _begun[settings.state_folder] = _spawn(settings, ())[0]
+        _spawn(settings, ())
 
 
 def _spawn(settings: Settings, arguments: Sequence[str]) -> tuple[subprocess.Popen[bytes], int]:
@@ -72,7 +72,15 @@ def _spawn(settings: Settings, arguments: Sequence[str]) -> tuple[subprocess.Pop
             [sys.executable, "-m", "kumihimo", "--db", settings.database, "up", *arguments],
             stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd=settings.state_folder,
         )  # fmt: skip
+    _begun[settings.state_folder] = child
     return child, begin
+
+
+def bury(folder: Path) -> None:
+    """Wait for the end of a host process that this process started, so that nothing is left of it."""
+    begun = _begun.pop(folder, None)
+    if begun is not None:
+        begun.wait()
 
 
 def _start(settings: Settings, arguments: Sequence[str]) -> Running:

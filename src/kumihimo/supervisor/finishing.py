@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from kumihimo.domain.errors import StaleFence
+from kumihimo.domain.execution import Execution
 from kumihimo.engine.agents.client import Verdict
 from kumihimo.engine.processes.wrapper import Ended
 from kumihimo.services.board import Board
@@ -22,65 +22,80 @@ class Finisher:
         self._leftovers = leftovers
         self._watch = watch
 
-    def finish(self, run: WatchedRun) -> bool:
-        """The wrapper that was followed is gone. False where the run goes on under another one."""
-        if self._another_has_it(run):
-            self._watch(run)
-            return False
+    def finish(self, gone: list[WatchedRun]) -> list[WatchedRun]:
+        """The wrappers that were followed are gone. Answers those that are over; the others go on under another wrapper.
+
+        One transaction for all of them: who ends together need not wait for one another.
+        """
+        over = [run for run in gone if not self._another_has_it(run)]
+        ends = [(run, self._ending(run)) for run in over]
+
+        def write(_: object) -> None:
+            for run, end in ends:
+                self._write(run, end)
+
+        self._board.store.write(write)
+        for run in gone:
+            if run not in over:
+                self._watch(run)
+        return over
+
+    def _ending(self, run: WatchedRun) -> Callable[[Execution], object]:
+        """Everything that is to be known of a run's end, looked up before it is written."""
         run.follow(final=True)
         self._leftovers.expect(run.id)
         ended = run.folder.ended()
-        self._write(run, lambda: self._end(run, ended))
-        return True
+        # Also where nobody asks: by this, secrets are struck out of what it wrote to stderr.
+        errors = run.errors()
+        verdict = run.judge(ended, errors) if ended else None
+        return lambda execution: self._end(run, execution, ended, verdict)
 
     def give_up(self, run: WatchedRun, survivors: list[int]) -> None:
         """It was stopped, and something of it would not die."""
         run.follow()
-        self._write(run, lambda: self._stopped(run, None, survivors=tuple(survivors)))
+        run.errors()
+
+        def write(_: object) -> None:
+            self._write(run, lambda execution: self._stopped(execution, None, survivors=tuple(survivors)))
+
+        self._board.store.write(write)
 
     def _another_has_it(self, run: WatchedRun) -> bool:
         """A shell of a supervisor that died may have been told to start it as well, and have been faster."""
         return run.wrapper() is not None
 
-    def _write(self, run: WatchedRun, end: Callable[[], object]) -> None:
-        """The end and the last observation, in one transaction. Somebody else's run by now is not ours to end."""
+    def _write(self, run: WatchedRun, end: Callable[[Execution], object]) -> None:
+        """The end and the last observation, inside a transaction. Somebody else's run by now is not ours to end.
 
-        def write(_: object) -> None:
-            self._board.executions.observe([run.observation])
-            if run.execution.status == "starting":
-                execution = run.execution
-                run.execution = self._board.executions.start(
-                    execution.id, execution.fence, log_path=str(run.folder.out)
-                )
-            end()
-
-        try:
-            self._board.store.write(write)
-        except StaleFence:
+        It may have to be done again, so it goes by what is written and changes nothing of the run in memory.
+        """
+        runs = self._board.executions
+        execution = runs.show(run.id)
+        if execution.fence != run.execution.fence or not execution.live:
             return
+        runs.observe([run.observation])
+        if execution.status == "starting":
+            execution = runs.start(execution.id, execution.fence, log_path=str(run.folder.out))
+        end(execution)
 
-    def _end(self, run: WatchedRun, ended: Ended | None) -> None:
-        execution = self._board.executions.show(run.id)
-        if not execution.live:
-            return
-        run.execution = execution
-        if execution.stopping is not None and run.stopping_since is not None:
-            self._stopped(run, ended)
-        elif ended is None:
-            self._vanished(run)
+    def _end(self, run: WatchedRun, execution: Execution, ended: Ended | None, verdict: Verdict | None) -> None:
+        if execution.stopping is not None and _by_our_hand(run, verdict):
+            self._stopped(execution, ended)
+        elif ended is None or verdict is None:
+            self._vanished(run, execution)
         else:
-            self._judged(run, ended, run.judge(ended))
+            self._judged(execution, ended, verdict)
 
-    def _stopped(self, run: WatchedRun, ended: Ended | None, **facts: Any) -> None:
-        execution, runs = run.execution, self._board.executions
+    def _stopped(self, execution: Execution, ended: Ended | None, **facts: Any) -> None:
+        runs = self._board.executions
         facts.update(exit_code=ended.code if ended else None, signal=ended.signal if ended else None)
         if execution.stopping in ("timed_out", "idle"):
             runs.time_out(execution.id, execution.fence, execution.stopping, **facts)
         else:
             runs.cancel(execution.id, execution.fence, **facts)
 
-    def _vanished(self, run: WatchedRun) -> None:
-        execution, runs = run.execution, self._board.executions
+    def _vanished(self, run: WatchedRun, execution: Execution) -> None:
+        runs = self._board.executions
         if run.folder.was_started:
             runs.lose(execution.id, execution.fence, error="its wrapper ended without saying how the agent did")
         else:
@@ -91,8 +106,8 @@ class Finisher:
                 error=f"the agent could not be started in {execution.working_directory}",
             )
 
-    def _judged(self, run: WatchedRun, ended: Ended, verdict: Verdict) -> None:
-        execution, runs = run.execution, self._board.executions
+    def _judged(self, execution: Execution, ended: Ended, verdict: Verdict) -> None:
+        runs = self._board.executions
         facts: dict[str, Any] = {"exit_code": ended.code, "signal": ended.signal}
         if verdict.reason is None:
             runs.complete(execution.id, execution.fence, **facts)
@@ -109,3 +124,8 @@ class Finisher:
             until = self._board.clock() + timedelta(seconds=verdict.reset_after)
         if until is not None and until > self._board.clock():
             self._board.hosts.park(client, until, verdict.message or "rate limited")
+
+
+def _by_our_hand(run: WatchedRun, verdict: Verdict | None) -> bool:
+    """Whether a run that was to be stopped ended by that. Where another supervisor had begun to stop it, a success is its own."""
+    return run.stopping_since is not None or (verdict is not None and verdict.reason is not None)

@@ -32,6 +32,7 @@ class Launcher:
         self._nursery = nursery
         self._door = Door(f"{url}/mcp/worker")
         self._runs = settings.state_folder / "runs"
+        self._secrets = secrets_in(os.environ)
         self._known_settings: dict[Path, tuple[tuple[float, ...], Settings]] = {}
 
     def folder_of(self, execution_id: str) -> RunFolder:
@@ -69,15 +70,16 @@ class Launcher:
         }
         try:
             self._prepare(folder, start)
-            child = self._nursery.launch(script(folder, argv, environment, directory))
+            shell = self._nursery.launch(script(folder, argv, environment, directory))
         except (OSError, ValueError) as error:
             raise SpawnFailed(str(error)) from error
-        return WatchedRun(run, client, folder, secrets_in({**os.environ, **environment}), before, child)
+        secrets = (*secrets_in(environment), *self._secrets)
+        return WatchedRun(run, client, folder, secrets, before, shell)
 
     def take_over(self, run: Execution, before: Usage) -> WatchedRun:
         """A run that another supervisor of this home started. Its secrets are those that are still known."""
         own = self._settings_of(run).clients.get(run.client, configuration.Client())
-        secrets = secrets_in({**os.environ, **own.env})
+        secrets = (*secrets_in(own.env), *self._secrets)
         return WatchedRun(run, _client(run.client), self.folder_of(run.id), secrets, before)
 
     def _prepare(self, folder: RunFolder, start: Start) -> None:

@@ -19,8 +19,10 @@ class Leftovers:
         self._kill_at: dict[str, float] = {}
 
     @property
-    def waiting(self) -> bool:
-        return bool(self._kill_at) or (bool(self._runs) and time.monotonic() >= self._look_at)
+    def due(self) -> float:
+        """When to look, by the clock that never jumps; far away where there is nothing to look for."""
+        looks = [self._look_at] if self._runs else []
+        return min([float("inf"), *looks, *self._kill_at.values()])
 
     def expect(self, run: str) -> None:
         """The agent of this run has ended."""

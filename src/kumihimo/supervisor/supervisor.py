@@ -32,6 +32,8 @@ _LOOK_SECONDS_PER_RUN = 0.002
 _STOP_LOOK_SECONDS = 0.02
 _ROOM_SECONDS = 0.5
 _AFTER_TROUBLE_SECONDS = 0.5
+# How often we look for what is to be stopped although nobody woke us: a bell may get lost on a full disk.
+_STOPS_SECONDS = 1.0
 
 
 class Supervisor:
@@ -54,7 +56,9 @@ class Supervisor:
         self._by_descriptor: dict[int, WatchedRun] = {}
         self._poll = select.epoll()
         self._over = False
-        self._renew_at = self._look_at = 0.0
+        self._renew_at = self._look_at = self._stops_at = 0.0
+        # Claimed, and not launched yet: with what each of them is given.
+        self._claimed: list[tuple[Execution, str]] = []
         self._ended: list[WatchedRun] = []
         board.store.actor = "supervisor"
         self._wake = Wake(lambda: bell_of(board.store))
@@ -87,8 +91,12 @@ class Supervisor:
         if now >= self._renew_at:
             self._board.hosts.renew(self._host_id, self._name, self._slots)
             self._renew_at = now + RENEW_SECONDS
-        more = self._claim()
+        self._launch_claimed()
         self._finish()
+        more = self._claim()
+        if now >= self._stops_at:
+            self._begin_stops()
+            self._stops_at = time.monotonic() + _STOPS_SECONDS
         if now >= self._look_at:
             self._look()
             self._look_at = time.monotonic() + max(_LOOK_SECONDS, len(self._runs) * _LOOK_SECONDS_PER_RUN)
@@ -96,15 +104,14 @@ class Supervisor:
         self._sleep(0.0 if self._ended else self._patience(more))
 
     def _sleep(self, seconds: float) -> None:
-        if seconds > 0 and self._nursery.refill():
-            seconds = 0.0
+        self._nursery.refill()
         for descriptor, _ in self._poll.poll(seconds):
             run = self._by_descriptor.get(descriptor)
             if run is not None:
                 self._unwatch(run)
                 self._ended.append(run)
         if self._wake.clear():
-            self._begin_stops()
+            self._stops_at = 0.0
 
     def _patience(self, more: bool) -> float:
         """How long nothing needs to be done unless somebody wakes us."""
@@ -114,8 +121,7 @@ class Supervisor:
             waits.append(self._look_at - now)
         if any(run.stopping_since is not None for run in self._runs.values()):
             waits.append(_STOP_LOOK_SECONDS)
-        if self._leftovers.waiting:
-            waits.append(_STOP_LOOK_SECONDS)
+        waits.append(self._leftovers.due - now)
         if more:
             waits.append(_ROOM_SECONDS)
         return max(0.0, min(waits))
@@ -131,17 +137,24 @@ class Supervisor:
         if not has_room(rule, len(self._runs)):
             return True
         # With `auto` a few at a time: each may change how much room there is.
-        for run, token in self._board.store.write(
-            lambda _: self._claim_some(free if rule == "slots" else min(free, 20))
-        ):
-            self._launch(run, token)
-        self._note_starts()
+        limit = free if rule == "slots" else min(free, 20)
+        self._claimed += self._board.store.write(lambda _: self._claim_some(limit))
+        self._launch_claimed()
         return bool(self._board.executions.waiting()) and self._slots > len(self._runs)
 
     def _claim_some(self, limit: int) -> list[tuple[Execution, str]]:
         """Claimed with the token of each, in one transaction."""
-        claimed = self._board.executions.claim_some(self._host_id, limit)
-        return [(run, self._board.tokens.issue(Token("run", run.agent_id, run.project_id, run.id))) for run in claimed]
+        return [(run, self._token_for(run)) for run in self._board.executions.claim_some(self._host_id, limit)]
+
+    def _token_for(self, run: Execution) -> str:
+        return self._board.tokens.issue(Token("run", run.agent_id, run.project_id, run.id))
+
+    def _launch_claimed(self) -> None:
+        """Where the store fails in between, the rest is launched when it is back."""
+        while self._claimed:
+            self._launch(*self._claimed[0])
+            self._claimed.pop(0)
+        self._note_starts()
 
     def _launch(self, run: Execution, token: str) -> None:
         board = self._board
@@ -161,14 +174,12 @@ class Supervisor:
         if not started:
             return
 
-        def note(_: object) -> None:
-            for run in started:
-                execution = run.execution
-                run.execution = self._board.executions.start(
-                    execution.id, execution.fence, log_path=str(run.folder.out)
-                )
+        def note(_: object) -> list[Execution]:
+            runs = self._board.executions
+            return [runs.start(run.id, run.execution.fence, log_path=str(run.folder.out)) for run in started]
 
-        self._board.store.write(note)
+        for run, execution in zip(started, self._board.store.write(note), strict=True):
+            run.execution = execution
 
     def _usage_before(self, run: Execution) -> Usage:
         """What the conversation had used before this run went on with it."""
@@ -192,13 +203,15 @@ class Supervisor:
             self._by_descriptor.pop(run.pidfd, None)
             with suppress(FileNotFoundError):
                 self._poll.unregister(run.pidfd)
-        run.reap()
+        run.unwatch()
 
     def _look(self) -> None:
         """Read what is new in every stream, and write it down for all at once; then the clocks of the runs."""
-        grown = [run for run in self._runs.values() if run.follow()]
+        grown = [run for run in self._runs.values() if run.follow() or run.unsaved]
         if grown:
             self._board.executions.observe([run.observation for run in grown])
+            for run in grown:
+                run.note_saved()
         for run in list(self._runs.values()):
             if run.stopping_since is not None:
                 self._go_on_stopping(run)
@@ -226,7 +239,7 @@ class Supervisor:
             return
         for execution in self._board.executions.to_be_stopped(self._host_id):
             run = self._runs.get(execution.id)
-            if run is not None and run.stopping_since is None:
+            if run is not None and run.stopping_since is None and run not in self._ended:
                 run.execution = execution
                 stopping.begin(run)
                 self._look_at = 0.0
@@ -239,28 +252,27 @@ class Supervisor:
         survivors = stopping.go_on(run)
         if survivors:
             self._say(f"{run.id}: these processes would not die: {survivors}")
-            self._unwatch_stuck(run)
+            self._unwatch(run)
             self._finisher.give_up(run, survivors)
             self._forget(run)
         elif survivors is not None and run.wrapper() is None and run not in self._ended:
             self._unwatch(run)
             self._ended.append(run)
 
-    def _unwatch_stuck(self, run: WatchedRun) -> None:
-        if run.pidfd is not None:
-            self._by_descriptor.pop(run.pidfd, None)
-            self._poll.unregister(run.pidfd)
-            run.unwatch()
-
     # Finish
 
     def _finish(self) -> None:
         """Write down how runs ended; what can't be written stays and is tried again."""
-        while self._ended:
-            run = self._ended[0]
-            if self._finisher.finish(run):
-                self._forget(run)
-            self._ended.pop(0)
+        if not self._ended:
+            return
+        gone, self._ended = self._ended, []
+        try:
+            over = self._finisher.finish(gone)
+        except StoreError:
+            self._ended = gone
+            raise
+        for run in over:
+            self._forget(run)
 
     def _forget(self, run: WatchedRun) -> None:
         self._runs.pop(run.id, None)
@@ -269,14 +281,17 @@ class Supervisor:
     # Begin and end of the supervisor itself
 
     def _take_over(self) -> None:
-        """Everything that this home has claimed and not ended: what runs is followed, what never started waits again."""
+        """Everything that this home has claimed and not ended: what runs is followed, what never started is launched."""
+        known = {*self._runs, *(run.id for run, _ in self._claimed)}
         for run in self._board.hosts.owned(self._host_id):
+            if run.id in known:
+                continue
             folder = self._launcher.folder_of(run.id)
-            if folder.was_started:
+            if run.status == "starting" and run.stopping is None and not folder.was_started:
+                # Claimed, and then we died. Not given back: a shell that was told may yet start it, and only here is that known.
+                self._claimed.append((run, self._token_for(run)))
+            elif not folder.forbid():
                 self._adopt(run)
-            elif run.status == "starting" and run.stopping is None:
-                # Claimed, and then we died before anything was started.
-                self._board.executions.release(run.id, run.fence)
             elif run.status == "starting":
                 self._board.executions.cancel(run.id, run.fence)
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
+import signal
 
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.observation import Observation, Usage
@@ -13,6 +13,7 @@ from kumihimo.engine.agents.client import Client, Ending, Verdict
 from kumihimo.engine.agents.observer import Observer
 from kumihimo.engine.processes import identity
 from kumihimo.engine.processes.capture import Capture, tail
+from kumihimo.engine.processes.nursery import Shell
 from kumihimo.engine.processes.wrapper import Ended, RunFolder
 
 
@@ -24,14 +25,13 @@ class WatchedRun:
         folder: RunFolder,
         secrets: tuple[bytes, ...],
         before: Usage,
-        child: subprocess.Popen[bytes] | None = None,
+        shell: Shell | None = None,
     ) -> None:
         self.execution = execution
         self.client = client
         self.folder = folder
-        # A shell that we started ourselves and must reap; None for one that was taken over.
-        self.child = child
-        self.pidfd: int | None = None
+        # Becomes readable when the wrapper ends. One that was taken over is looked for by `watch`.
+        self.pidfd: int | None = shell.pidfd if shell else None
         self._secrets = secrets
         self._capture = Capture(folder.out, secrets)
         self._observer = Observer(execution.id, client.reader(before))
@@ -58,18 +58,28 @@ class WatchedRun:
     def observation(self) -> Observation:
         return self._observer.observation(self._capture.position)
 
+    @property
+    def unsaved(self) -> bool:
+        """Whether more was read than is written down."""
+        return self._capture.position != self._saved
+
+    def note_saved(self) -> None:
+        """The observation, as it is now, was written down."""
+        self._saved = self._capture.position
+
     def watch(self) -> int | None:
         """A descriptor that becomes readable when the wrapper ends; None where it has ended already."""
-        pid = self.child.pid if self.child else getattr(self.folder.wrapper(), "pid", None)
-        if pid is None:
-            return None
-        try:
-            self.pidfd = os.pidfd_open(pid)
-        except ProcessLookupError:
-            return None
-        # Held now: whether it is the one that was meant can't change any more.
-        if self.child is None and self.folder.is_over():
-            self.unwatch()
+        if self.pidfd is None:
+            wrapper = self.folder.wrapper()
+            if wrapper is None:
+                return None
+            try:
+                self.pidfd = os.pidfd_open(wrapper.pid)
+            except ProcessLookupError:
+                return None
+            # Held now: whether it is the one that was meant can't change any more.
+            if self.folder.is_over():
+                self.unwatch()
         return self.pidfd
 
     def unwatch(self) -> None:
@@ -77,21 +87,25 @@ class WatchedRun:
             os.close(self.pidfd)
             self.pidfd = None
 
-    def reap(self) -> None:
-        """The wrapper has ended: nothing of it is to stay behind as a zombie of ours."""
-        self.unwatch()
-        if self.child is not None:
-            self.child.wait()
-            self.child = None
-
     def wrapper(self) -> Process | None:
         """The process of the wrapper, while it lives."""
         found = self.folder.wrapper()
         return None if found is None or identity.proven_dead(found) else found
 
-    def judge(self, ended: Ended) -> Verdict:
+    @property
+    def unborn(self) -> bool:
+        """Whether its shell has been told to start the agent and has not come to it."""
+        return self.pidfd is not None and self.folder.wrapper() is None
+
+    def kill_shell(self) -> None:
+        """For a shell that does not come to it."""
+        if self.pidfd is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+    def judge(self, ended: Ended, errors: str) -> Verdict:
         ending = Ending(exit_code=ended.code) if ended.signal is None else Ending(signal=ended.code - 128)
-        return self.client.judge(self._observer.conclusion, ending, self.errors())
+        return self.client.judge(self._observer.conclusion, ending, errors)
 
     def errors(self) -> str:
         """The end of what it wrote to stderr; secrets are struck out of all of it."""

@@ -7,25 +7,42 @@ A secret is overwritten in the file itself with as many stars, so that positions
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 _CHUNK = 1 << 20
 # A longer line is not taken apart: it is counted and passed over.
 LONGEST_LINE = 1 << 25
+# Tokens of ours are known by their looks, also where nobody remembers which one a run was given.
+_OUR_WORDS = (b"kexe_", b"kins_", b"krun_")
+_OURS = re.compile(rb"k(?:exe|ins|run)_[0-9a-z]{32}")
 
 
 class Capture:
     def __init__(self, path: Path, secrets: tuple[bytes, ...] = (), position: int = 0) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self._path = path
+        self._opened: int | None = None
         self._secrets = secrets
         self.position = position
 
     def grown(self) -> bool:
         """Whether there is something behind the position."""
-        return os.fstat(self._file).st_size > self.position
+        try:
+            return os.fstat(self._file).st_size > self.position
+        except FileNotFoundError:
+            # Its shell has not come to it yet.
+            return False
+
+    @property
+    def _file(self) -> int:
+        if self._opened is None:
+            self._opened = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        return self._opened
 
     def read(self, *, final: bool = False) -> list[bytes]:
         """The next whole lines, some at a time; none where there are none yet. `final`: what is left counts as a line."""
+        if not self.grown():
+            return []
         size = _CHUNK
         while True:
             chunk = os.pread(self._file, size, self.position)
@@ -42,7 +59,9 @@ class Capture:
             size *= 2
 
     def close(self) -> None:
-        os.close(self._file)
+        if self._opened is not None:
+            os.close(self._opened)
+            self._opened = None
 
     def _take(self, chunk: bytes) -> bytes:
         clean = strike_out(chunk, self._secrets)
@@ -57,7 +76,13 @@ def strike_out(text: bytes, secrets: tuple[bytes, ...]) -> bytes:
     for secret in secrets:
         if secret in text:
             text = text.replace(secret, b"*" * len(secret))
+    if any(word in text for word in _OUR_WORDS) and _OURS.search(text):
+        text = _OURS.sub(_stars, text)
     return text
+
+
+def _stars(found: re.Match[bytes]) -> bytes:
+    return b"*" * len(found[0])
 
 
 def tail(path: Path, secrets: tuple[bytes, ...] = (), size: int = 8_192) -> str:

@@ -1,87 +1,139 @@
 """The nursery: shells that are kept ready to become wrappers, so that an agent starts as soon as it is asked for.
 
 To start a process takes a large program like ours several milliseconds; to tell a waiting shell what to do takes none.
-A shell that is not needed costs 0.2 MB and ends by itself when we do.
+A shell that is not needed costs 0.2 MB and ends by itself when we do. They are started by a small process, the nurse.
 """
 
 from __future__ import annotations
 
-import ctypes
+import os
+import select
+import socket
 import subprocess
+import sys
 from collections import deque
+from pathlib import Path
 
-_PR_SET_CHILD_SUBREAPER = 36
+from kumihimo.engine.processes.wrapper import MARKER, NURSERY
+
+_NURSE = Path(__file__).with_name("nurse.py")
+_PATIENCE_SECONDS = 10.0
+
+
+class Shell:
+    """A shell that waits for its script. `pidfd` becomes readable when it has ended."""
+
+    def __init__(self, pid: int, pipe: int) -> None:
+        self.pid = pid
+        self._pipe = pipe
+        self.pidfd = os.pidfd_open(pid)
+
+    def tell(self, script: bytes) -> bool:
+        """What to run. False where it has ended before it was told."""
+        left = memoryview(script)
+        try:
+            while left:
+                left = left[os.write(self._pipe, left) :]
+        except BrokenPipeError:
+            os.close(self.pidfd)
+            return False
+        finally:
+            os.close(self._pipe)
+        return True
+
+    def close(self) -> None:
+        """It reads the end of its input, and ends."""
+        os.close(self._pipe)
+        os.close(self.pidfd)
 
 
 class Nursery:
     def __init__(self, size: int) -> None:
         self._size = size
-        self._ready: deque[subprocess.Popen[bytes]] = deque()
+        self._ready: deque[Shell] = deque()
+        self._asked = 0
+        self._line: socket.socket | None = None
+        self._nurse: subprocess.Popen[bytes] | None = None
 
-    def launch(self, script: bytes) -> subprocess.Popen[bytes]:
+    def launch(self, script: bytes) -> Shell:
         """A shell that has been told to run the script. OSError where there is no shell to be had."""
-        while self._ready:
+        self._receive(0.0)
+        while True:
+            if not self._ready:
+                self._ask(1)
+                self._receive(_PATIENCE_SECONDS)
             shell = self._ready.popleft()
-            if self._tell(shell, script):
+            if shell.tell(script):
                 return shell
-        shell = _spawn()
-        if not self._tell(shell, script):
-            raise OSError("the shell ended before it was told anything")
-        return shell
 
-    def refill(self, limit: int = 1) -> bool:
-        """Make some ready, a few at a time. True while there is more to do."""
-        for _ in range(limit):
-            if len(self._ready) >= self._size:
-                return False
-            self._ready.append(_spawn())
-        return len(self._ready) < self._size
+    def refill(self) -> None:
+        """Ask for as many as are missing; they come by themselves."""
+        self._receive(0.0)
+        self._ask(self._size - len(self._ready) - self._asked)
 
     def close(self) -> None:
-        """Those that were never told anything read the end of their input and end."""
         while self._ready:
-            shell = self._ready.popleft()
-            assert shell.stdin is not None, "made with a pipe"
-            shell.stdin.close()
-            shell.wait()
+            self._ready.popleft().close()
+        self._dismiss()
 
-    def _tell(self, shell: subprocess.Popen[bytes], script: bytes) -> bool:
-        assert shell.stdin is not None, "made with a pipe"
+    def _ask(self, count: int) -> None:
+        if count <= 0:
+            return
+        line = self._line or self._employ()
         try:
-            shell.stdin.write(script)
-            shell.stdin.close()
-        except BrokenPipeError:
-            shell.wait()
-            return False
-        return True
+            line.send(b"." * count)
+        except OSError:
+            # It was killed. Another one is employed, and asked again for everything.
+            self._dismiss()
+            line = self._employ()
+            line.send(b"." * count)
+        self._asked += count
 
+    def _receive(self, seconds: float) -> None:
+        """Take in what has come; wait for the first one so long. OSError where none comes."""
+        while self._asked and self._line is not None:
+            if not select.select([self._line], [], [], seconds)[0]:
+                if seconds:
+                    raise OSError("no shell could be started in time")
+                return
+            told, pipes, _, _ = socket.recv_fds(self._line, 16, 1)
+            if not told:
+                self._dismiss()
+                if not seconds:
+                    return
+                self._ask(1)
+                continue
+            self._asked -= 1
+            seconds = 0.0
+            self._keep(int(told), pipes[0])
 
-def _spawn() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        ["/bin/sh"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        preexec_fn=_adopt_orphans if _libc is not None else None,
-    )
+    def _keep(self, pid: int, pipe: int) -> None:
+        try:
+            os.set_inheritable(pipe, False)
+            self._ready.append(Shell(pid, pipe))
+        except ProcessLookupError:
+            os.close(pipe)
 
+    def _employ(self) -> socket.socket:
+        # Each message is one shell: a stream would run them together.
+        environment = {**{name: value for name, value in os.environ.items() if name != MARKER}, NURSERY: "1"}
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._nurse = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_NURSE), str(theirs.fileno())],
+            stdin=subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(),),
+            env=environment,
+            start_new_session=True,
+        )
+        theirs.close()
+        self._line = ours
+        return ours
 
-def _load_libc() -> ctypes.CDLL | None:
-    try:
-        found = ctypes.CDLL(None, use_errno=True)
-    except OSError:
-        return None
-    return found if hasattr(found, "prctl") else None
-
-
-_libc = _load_libc()
-
-
-def _adopt_orphans() -> None:
-    """Runs in the new process, before the shell: what the agent lets loose becomes the shell's child, not init's.
-
-    The setting stays through exec, so the shell, which knows nothing of it, has it too.
-    """
-    assert _libc is not None, "asked for only where it is there"
-    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    def _dismiss(self) -> None:
+        self._asked = 0
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+        if self._nurse is not None:
+            self._nurse.wait()
+            self._nurse = None

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kumihimo.domain.session import Process
 from kumihimo.engine.processes import identity
-from kumihimo.engine.processes.wrapper import MARKER
+from kumihimo.engine.processes.wrapper import MARKER, NURSERY
 
 _PROC = Path("/proc")
 
@@ -27,8 +27,9 @@ def of_runs(runs: dict[str, Process | None]) -> dict[str, list[Process]]:
     """The same for many runs in one look at the machine."""
     parents = _parents()
     alive = {run: wrapper for run, wrapper in runs.items() if wrapper and not identity.proven_dead(wrapper)}
-    descendants = {run: _below(wrapper.pid, parents) for run, wrapper in alive.items()}
-    marked = _marked(parents, set(runs))
+    marked, nurseries = _marked(parents, set(runs))
+    foreign = nurseries | {os.getpid()}
+    descendants = {run: _below(wrapper.pid, parents, foreign) for run, wrapper in alive.items()}
     found: dict[str, list[Process]] = {}
     for run, wrapper in runs.items():
         pids = (descendants.get(run, set()) | marked.get(run, set())) - {wrapper.pid if wrapper else 0, os.getpid()}
@@ -70,7 +71,8 @@ def _parents() -> dict[int, int]:
     return found
 
 
-def _below(pid: int, parents: dict[int, int]) -> set[int]:
+def _below(pid: int, parents: dict[int, int], foreign: set[int]) -> set[int]:
+    """What descends from a process, but not through a host process that an agent started: what that runs is not the agent's."""
     children: dict[int, list[int]] = {}
     for child, parent in parents.items():
         children.setdefault(parent, []).append(child)
@@ -78,24 +80,28 @@ def _below(pid: int, parents: dict[int, int]) -> set[int]:
     waiting = [pid]
     while waiting:
         for child in children.get(waiting.pop(), ()):
-            if child not in found:
+            if child not in found and child not in foreign:
                 found.add(child)
                 waiting.append(child)
     return found
 
 
-def _marked(pids: Iterable[int], runs: set[str]) -> dict[str, set[int]]:
-    """Which processes carry the mark of which of these runs."""
+def _marked(pids: Iterable[int], runs: set[str]) -> tuple[dict[str, set[int]], set[int]]:
+    """Which processes carry the mark of which of these runs; and which are of a nursery."""
     mark = f"{MARKER}=".encode()
+    nursery = f"{NURSERY}=".encode()
     found: dict[str, set[int]] = {}
+    nurseries: set[int] = set()
     for pid in pids:
         try:
             environment = (_PROC / str(pid) / "environ").read_bytes()
         except OSError:
             continue
+        if nursery in environment:
+            nurseries.add(pid)
         if mark not in environment:
             continue
         for word in environment.split(b"\0"):
             if word.startswith(mark) and (run := word[len(mark) :].decode("utf-8", "replace")) in runs:
                 found.setdefault(run, set()).add(pid)
-    return found
+    return found, nurseries

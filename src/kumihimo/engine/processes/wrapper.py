@@ -21,12 +21,16 @@ from kumihimo.engine.processes.identity import host, proven_dead
 
 # Every process of a run carries this in its environment, with the run's id: so a daemon is found that left its parents.
 MARKER = "KUMI_RUN"
+# Every shell that may become a wrapper carries this one. A host process may itself have been started by an agent, and its
+# runs are not of that agent's run.
+NURSERY = "KUMI_NURSERY"
 
 # All of it is one function, which is called in the last line: a shell that is told only half does nothing at all.
 # The signal handlers do nothing: the shell must live to see how the agent ends, and a handler, unlike `trap ""`, is not
 # handed down to it. `set -C` makes `>` fail where the file is there already: whoever makes `started` may start the agent.
 _SCRIPT = """\
 run() {{
+unset {nursery}
 {exports}
 cd {directory} || exit 126
 trap : HUP INT QUIT TERM USR1 USR2
@@ -34,12 +38,16 @@ read -r stat < /proc/$$/stat; read -r boot < /proc/sys/kernel/random/boot_id
 set -C
 {{ echo "$boot $stat" > {folder}/started; }} 2>/dev/null || exit 125
 set +C
-{command} < {folder}/in >> {folder}/out 2>> {folder}/err
+umask 077; exec 3>> {folder}/out 4>> {folder}/err; umask {mask}
+{command} < {folder}/in >&3 2>&4 3>&- 4>&-
 echo "$?" > {folder}/exit
 exit
 }}
 run
 """
+
+# In the place of a wrapper: nobody may start the agent any more.
+_NOBODY = b"nobody\n"
 
 # By these a process can be killed. Some CLIs exit with numbers that only look like 128 and a signal.
 _FATAL = frozenset({*range(1, 16), *range(24, 28), *range(29, 32)})
@@ -67,11 +75,9 @@ class RunFolder:
 
     def prepare(self, prompt: str) -> None:
         """Make it, with what the agent will read. Safe to repeat while nothing was started."""
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.private.mkdir(mode=0o700, exist_ok=True)
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path.mkdir(mode=0o700, exist_ok=True)
         _write(self.path / "in", prompt.encode("utf-8", "surrogateescape"))
-        for capture in (self.out, self.err):
-            os.close(os.open(capture, os.O_WRONLY | os.O_CREAT, 0o600))
 
     def write(self, path: Path, content: str) -> None:
         """A settings file of the agent, inside the folder."""
@@ -87,14 +93,25 @@ class RunFolder:
     def was_started(self) -> bool:
         return (self.path / "started").exists()
 
+    def forbid(self) -> bool:
+        """See to it that the agent is not started any more. False where it was already."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            descriptor = os.open(self.path / "started", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return (self.path / "started").read_bytes() == _NOBODY
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_NOBODY)
+        return True
+
     def wrapper(self) -> Process | None:
         """The wrapper that started the agent; None where none did, or it died before it could say who it is."""
         try:
             boot, pid, stat = (self.path / "started").read_text("utf-8", "replace").split(" ", 2)
-        except (OSError, ValueError):
+            fields = stat[stat.rindex(")") + 2 :].split()
+            return Process(host(), boot, int(pid), int(fields[19]))
+        except (OSError, ValueError, IndexError):
             return None
-        fields = stat[stat.rindex(")") + 2 :].split()
-        return Process(host(), boot, int(pid), int(fields[19]))
 
     def is_over(self) -> bool:
         """Whether its wrapper is certainly gone."""
@@ -105,9 +122,9 @@ class RunFolder:
         """How the agent ended; None while it has not, or where nobody lived to write it down."""
         try:
             text = (self.path / "exit").read_text("ascii")
-        except OSError:
+        except (OSError, UnicodeDecodeError):
             return None
-        return Ended(int(text)) if text.endswith("\n") else None
+        return Ended(int(text)) if text.endswith("\n") and text[:-1].isdigit() else None
 
 
 def script(folder: RunFolder, argv: Sequence[str], environment: Mapping[str, str], directory: Path) -> bytes:
@@ -118,10 +135,19 @@ def script(folder: RunFolder, argv: Sequence[str], environment: Mapping[str, str
     exports = [f"export {name}={shlex.quote(value)}" for name, value in environment.items() if _is_name(name)]
     return _SCRIPT.format(
         exports="\n".join(exports) or ":",
+        nursery=NURSERY,
+        mask=f"{_mask():03o}",
         directory=shlex.quote(str(directory)),
         folder=shlex.quote(str(folder.path)),
         command=" ".join(shlex.quote(word) for word in argv),
     ).encode("utf-8", "surrogateescape")
+
+
+def _mask() -> int:
+    """The file mode mask of this process, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _is_name(word: str) -> bool:
@@ -132,12 +158,8 @@ def _is_name(word: str) -> bool:
 def _write(path: Path, content: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        os.write(descriptor, content) if len(content) < 4096 else _write_all(descriptor, content)
+        left = memoryview(content)
+        while left:
+            left = left[os.write(descriptor, left) :]
     finally:
         os.close(descriptor)
-
-
-def _write_all(descriptor: int, content: bytes) -> None:
-    left = memoryview(content)
-    while left:
-        left = left[os.write(descriptor, left) :]

@@ -53,6 +53,28 @@ SAID: dict[str, dict[Language, str]] = {
     "db_checked": {"en": "{database} is whole.", "ja": "{database} に問題はありません。"},
     "db_broken": {"en": "{database} is damaged: {problems}", "ja": "{database} に問題があります: {problems}"},
     "db_copied": {"en": "{rows} rows copied to {target}.", "ja": "{rows} 行を {target} に写しました。"},
+    "demo_begins": {
+        "en": "Four agents build a login in two stages, in a repository of their own.\n"
+        "They are scripted and speak as Claude Code, Codex and Gemini CLI do; everything else is real.\n",
+        "ja": "四人のエージェントが専用のリポジトリで、二つのステージに分けてログインを作ります。\n"
+        "台本どおりに Claude Code、Codex、Gemini CLI として話しますが、それ以外はすべて本物です。\n",
+    },
+    "demo_stage": {"en": "Stage {number}", "ja": "ステージ {number}"},
+    "demo_ends": {
+        "en": "\nThe same with a real CLI, in a repository of yours:\n"
+        "  kumi init                      # a project with the agents planner, coder, reviewer, writer\n"
+        "  kumi agent check coder         # is its CLI there, and does it answer?\n"
+        "  kumi group create 'My first group'\n"
+        "  kumi group run GROUP --role coder --prompt 'Say hello in hello.txt' --wait\n"
+        "Or from your editor: `kumi setup claude` (or codex, cursor, gemini, vscode, windsurf), then ask it to run agents.",
+        "ja": "\n本物の CLI で同じことを、自分のリポジトリで:\n"
+        "  kumi init                      # planner、coder、reviewer、writer のいるプロジェクト\n"
+        "  kumi agent check coder         # CLI があり、応答するか\n"
+        "  kumi group create '最初のグループ'\n"
+        "  kumi group run GROUP --role coder --prompt 'hello.txt に挨拶を書いて' --wait\n"
+        "エディターからは `kumi setup claude`(codex、cursor、gemini、vscode、windsurf も可)の後、"
+        "エージェントの実行を頼んでください。",
+    },
     "group_created": {
         "en": "Group {groupId} is ready ({mode}). Next: `kumi group run {groupId} --role coder --prompt '...'`.",
         "ja": "グループ {groupId} を作成しました({mode})。次は `kumi group run {groupId} --role coder --prompt '...'` です。",

@@ -129,7 +129,7 @@ VERBS: tuple[Verb, ...] = (
 )  # fmt: skip
 
 WAYS: tuple[Way, ...] = (
-    Way("up", "up", "Serve MCP over HTTP on this machine, until it is stopped."),
+    Way("up", "up", "Run agents and serve MCP over HTTP on this machine, until it is stopped."),
     Way("down", "down", "Stop what `kumi up` started."),
     Way("setup", "setup.command", "Let an AI client use Kumihimo: write its MCP configuration."),
     Way("mcp serve", "serve", "Serve toolsets over MCP on standard input and output."),
@@ -138,7 +138,7 @@ WAYS: tuple[Way, ...] = (
     Way("group wait", "group_wait", "Wait until every run of a group is done."),
     Way("run logs", "run_logs", "What an agent has printed; with -f as it goes on."),
     Way("completion", "completion", "Print a completion script for bash, zsh or fish."),
-    Way("demo", "demo", "Plan a board, work on it, hand it over, and look at it; in a folder of its own."),
+    Way("demo", "demo", "Watch scripted agents work in two stages, in a folder of their own; costs nothing."),
 )
 
 # Long text: `-` is standard input, `@FILE` the content of a file.

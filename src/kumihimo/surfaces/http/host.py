@@ -55,13 +55,13 @@ class Host:
             keeper = Keeper(self._settings, f"http://{_reachable(address)}:{bound}")
             config = uvicorn.Config(
                 application, loop="uvloop", http="httptools", lifespan="on", log_config=None, access_log=False,
-                server_header=False, timeout_graceful_shutdown=5,
+                server_header=False, date_header=False, timeout_graceful_shutdown=5,
             )  # fmt: skip
             try:
                 with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                     announce = partial(self._announce, address, bound, on_listening)
                     keeper.start()
-                    runner.run(_serve(uvicorn.Server(config), application, listener, announce))
+                    runner.run(_serve(_patient(uvicorn.Server(config)), application, listener, announce))
             finally:
                 (self._folder / FILE).unlink(missing_ok=True)
                 keeper.close()
@@ -107,6 +107,7 @@ async def _serve(server: Any, application: Application, listener: socket.socket,
     async def stop() -> None:
         await application.close()
         server.should_exit = True
+        server.over.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, lambda: stopping.append(loop.create_task(stop())))
@@ -114,6 +115,15 @@ async def _serve(server: Any, application: Application, listener: socket.socket,
     server.capture_signals = nullcontext
     announce()
     await server.serve(sockets=[listener])
+
+
+def _patient(server: Any) -> Any:
+    """It looks ten times a second whether it should end: this one is told, and does nothing while nothing happens."""
+    import asyncio
+
+    server.over = asyncio.Event()
+    server.main_loop = server.over.wait
+    return server
 
 
 def _reachable(address: str) -> str:
