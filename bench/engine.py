@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import resource
@@ -175,7 +176,7 @@ def _stages(bench: Bench) -> None:
         plan = bench.call("run_sequential", groupId=group, stages=[stage] * 4)
         bench.call("wait_agent", agentIds=[agent["agentId"] for agent in plan["agents"]])
         times = [[bench.told(run) for run in stage["agentIds"]] for stage in plan["stages"]]
-        for before, after in zip(times, times[1:], strict=False):
+        for before, after in itertools.pairwise(times):
             end = max(told for _, told in before)
             late += [(begin - end) * 1000 for begin, _ in after]
     print(f"  from the end of a stage to the exec of the next: {_spread(late)} (budget 50 ms)")
@@ -213,7 +214,7 @@ def _ingest(folder: Path) -> None:
 def _many(folder: Path) -> None:
     """Each agent is a `cat` of a pipe that we write to: what is measured is us, not two hundred interpreters."""
     bench = Bench(folder / "many", _FOLLOWED, _FEED)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
     line = (
         json.dumps({"type": "assistant", "message": {"content": [{"type": "text", "text": "y" * 100}]}}).encode()

@@ -26,6 +26,8 @@ from kumihimo.domain.errors import (
 from kumihimo.domain.group import Group, GroupMode, OnFailure
 from kumihimo.domain.project import Project
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
+from kumihimo.services.checkups import look_again
+from kumihimo.services.definitions import defined, welcome
 from kumihimo.services.executions import Sight
 from kumihimo.services.groups import Errand, Limits
 from kumihimo.services.hosting import ensure, find_running
@@ -134,6 +136,7 @@ def delete(call: Call, arguments: NameGroup) -> Deleted:
 @operation("group.run", RunAgents, Started, EmptyAgents, *_REFUSALS, slow=True)
 def run(call: Call, arguments: RunAgents) -> Started:
     """Start one or more agents at once. Nothing is started where any of them can't be."""
+    _prepare(call, {one.role for one in arguments.agents})
     project, limits = _limits(call, StartFailed)
     errands = [_errand(one, project, StartFailed) for one in arguments.agents]
     board = call.board
@@ -148,6 +151,7 @@ def run(call: Call, arguments: RunAgents) -> Started:
 @operation("group.plan", RunStages, Planned, EmptyStages, EmptyStageTasks, PlanFailed, *_REFUSALS, slow=True)
 def plan(call: Call, arguments: RunStages) -> Planned:
     """Start agents stage by stage: each stage begins when everything of the one before is done, and is told its results."""
+    _prepare(call, {one.role for stage in arguments.stages for one in stage.tasks})
     project, limits = _limits(call, PlanFailed)
     stages = [[_errand(one, project, PlanFailed) for one in stage.tasks] for stage in arguments.stages]
     board = call.board
@@ -161,12 +165,18 @@ def plan(call: Call, arguments: RunStages) -> Planned:
     return Planned(made.group, board.executions.sights([run.id for stage in made.stages for run in stage]))
 
 
+def _prepare(call: Call, roles: set[str]) -> None:
+    """Who is asked for may be new to the board, or have been ill when last looked at."""
+    welcome(call.board, call.settings, roles)
+    look_again(call.board, call.settings, roles)
+
+
 def _limits(call: Call, failure: type[StartFailed]) -> tuple[Project, Limits]:
     try:
         project = call.board.projects.at(call.place)
     except ConfigError as error:
         raise failure("no_project", reason=str(error)) from None
-    return project, Limits(call.settings.max_concurrent, project.id)
+    return project, Limits(call.settings.max_concurrent, project.id, lambda agent: defined(agent, call.settings))
 
 
 def _errand(one: AgentToRun, project: Project, failure: type[StartFailed]) -> Errand:

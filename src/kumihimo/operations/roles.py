@@ -11,6 +11,7 @@ from kumihimo.domain.errors import AgentNotFound
 from kumihimo.domain.health import Health
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
 from kumihimo.services.checkups import check as check_up
+from kumihimo.services.definitions import defined, newcomers, welcome
 
 
 class Role(Struct, frozen=True):
@@ -25,7 +26,9 @@ class CheckRoles(Arguments, frozen=True):
 @operation("role.list", Nothing, list[Role], reads=True)
 def list_(call: Call, _: Nothing) -> list[Role]:
     """The roles that can be given work: who they are, what plays them, and whether that is available."""
-    return [Role(agent, health) for agent, health in call.board.hosts.health()]
+    known = [Role(defined(agent, call.settings), health) for agent, health in call.board.hosts.health()]
+    named = {agent.name for agent in call.board.agents.list().items}
+    return [*known, *(Role(agent, Health(agent.id)) for agent in newcomers(call.settings, named))]
 
 
 @operation("role.check", CheckRoles, list[Role], AgentNotFound, idempotent=True, slow=True)
@@ -33,8 +36,10 @@ def check(call: Call, arguments: CheckRoles) -> list[Role]:
     """Check the program behind an agent, or behind every one: whether it is there, knows the model, and answers."""
     board = call.board
     named = arguments.agent
+    welcome(board, call.settings, {named} if named else set(call.settings.agents))
     agents = [board.agents.show(named)] if named else [agent for agent, _ in board.hosts.health()]
-    return [Role(agent, board.hosts.note_health(check_up(agent, call.settings, board.clock))) for agent in agents]
+    found = [defined(agent, call.settings) for agent in agents]
+    return [Role(agent, board.hosts.note_health(check_up(agent, call.settings, board.clock))) for agent in found]
 
 
 OPERATIONS = (list_, check)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from kumihimo.domain.agent import Agent
 from kumihimo.domain.health import Health
 from kumihimo.engine.agents import health, registry
+from kumihimo.services.board import Board
+from kumihimo.services.definitions import defined
 from kumihimo.settings import Client, Settings
 
 
@@ -54,9 +58,16 @@ def glance(agent: Agent, known: Health, settings: Settings, clock: Callable[[], 
     version = health.version(client, own)
     if was_missing or known.checked_at is None:
         return Health(agent.id, program=program, version=version)
-    from msgspec.structs import replace
-
     return replace(known, program=program, version=version)
+
+
+def look_again(board: Board, settings: Settings, names: set[str]) -> None:
+    """Programs that were missing when they were last looked for may have been installed since."""
+    for agent, known in board.hosts.health():
+        if agent.name in names and known.status == "failed" and known.program is None:
+            found = glance(defined(agent, settings), known, settings, board.clock)
+            if found is not None:
+                board.hosts.note_health(found)
 
 
 def _missing(name: str, own: Client) -> str:

@@ -179,8 +179,8 @@ class Executions(Service):
         now = self.clock()
         lost: list[Execution] = []
         for found in transaction.executions.expired(now):
-            execution = transaction.executions.lock(found.id)
-            if execution and execution.lease_until and execution.lease_until < now and not spared(execution):
+            execution = self._locked(transaction, found.id)
+            if execution.lease_until and execution.lease_until < now and not spared(execution):
                 lost.append(self._end(transaction, execution.lose(now)))
         return lost
 
@@ -284,6 +284,10 @@ class Executions(Service):
         return transaction.executions.count("status IN ('planned', 'queued', 'starting', 'running')")
 
     def _locked(self, transaction: Transaction, execution_id: str) -> Execution:
+        """The run, and before it the group whose stage may be over with it: whoever locks both does so in this order."""
+        found = transaction.executions.get(execution_id)
+        if found is not None and found.group_id is not None and found.stage is not None:
+            transaction.groups.lock(found.group_id)
         execution = transaction.executions.lock(execution_id)
         if execution is None:
             raise ExecutionNotFound(execution_id[:80])

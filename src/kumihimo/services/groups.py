@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -48,10 +48,11 @@ class Errand(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How many runs there may be where no host has said how many it takes."""
+    """How many runs there may be where no host has said how many it takes, and how agents are there where they run."""
 
     slots: int
     project_id: str | None = None
+    defined: Callable[[Agent], Agent] = lambda agent: agent
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -198,8 +199,9 @@ class Groups(Service):
     ) -> Execution:
         agent = transaction.agents.get(run.agent_id)
         assert agent is not None, "agents are never removed"
+        # The group before the slots, as everybody locks them.
+        group = transaction.groups.lock(run.group_id) if run.group_id else None
         self._require_slots(transaction, 1, limits)
-        group = transaction.groups.get(run.group_id) if run.group_id else None
         wish = Wish(
             agent,
             "group",
@@ -257,7 +259,7 @@ class Groups(Service):
         self, group: Group, team: dict[str, Agent], errand: Errand, limits: Limits, stage: int | None = None
     ) -> Execution:
         wish = Wish(
-            team[errand.role],
+            limits.defined(team[errand.role]),
             "group",
             text.long("prompt", errand.prompt),
             project_id=limits.project_id,

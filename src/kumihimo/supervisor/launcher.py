@@ -15,6 +15,7 @@ from kumihimo.engine.agents import registry
 from kumihimo.engine.agents.client import TOKEN_VARIABLE, Client, Door, Order, Start
 from kumihimo.engine.processes.nursery import Nursery
 from kumihimo.engine.processes.wrapper import MARKER, RunFolder, script
+from kumihimo.services.definitions import defined
 from kumihimo.services.executions import Sight
 from kumihimo.settings import Settings
 from kumihimo.supervisor.prompt import compose
@@ -51,7 +52,7 @@ class Launcher:
             prompt=compose(run, stage_before),
             working_directory=directory,
             private_folder=folder.private,
-            system_prompt=agent.system_prompt,
+            system_prompt=defined(agent, settings).system_prompt,
             model=run.model,
             resume=run.conversation,
             door=self._door,

@@ -12,6 +12,9 @@ import traceback
 from pathlib import Path
 
 from kumihimo.app import open_board
+from kumihimo.domain.errors import KumihimoError
+from kumihimo.services.checkups import glance
+from kumihimo.services.definitions import defined
 from kumihimo.settings import Settings
 from kumihimo.supervisor.supervisor import Supervisor
 
@@ -22,6 +25,7 @@ class Keeper:
         self._url = url
         self._supervisor: Supervisor | None = None
         self._thread: threading.Thread | None = None
+        self._over = threading.Event()
 
     def start(self) -> None:
         self._supervisor = Supervisor(
@@ -34,11 +38,31 @@ class Keeper:
         )
         self._thread = threading.Thread(target=self._run, args=(self._supervisor,), name="kumi-supervisor")
         self._thread.start()
+        # Beside it: to ask a program for its version may take seconds, and nobody waits for that.
+        self._glance = threading.Thread(target=self._look_around, name="kumi-glance", daemon=True)
+        self._glance.start()
 
     def close(self) -> None:
         if self._supervisor is not None and self._thread is not None:
+            self._over.set()
             self._supervisor.stop()
             self._thread.join()
+            self._glance.join(timeout=1.0)
+
+    def _look_around(self) -> None:
+        """Which programs are there, and which versions of them. Costs no token."""
+        board = open_board(self._settings)
+        try:
+            for agent, known in board.hosts.health():
+                if self._over.is_set():
+                    return
+                found = glance(defined(agent, self._settings), known, self._settings, board.clock)
+                if found is not None:
+                    board.hosts.note_health(found)
+        except (KumihimoError, OSError) as error:
+            _say(f"the programs of the agents could not be looked at: {error}")
+        finally:
+            board.store.close()
 
     def _run(self, supervisor: Supervisor) -> None:
         try:
