@@ -60,6 +60,7 @@ class Bench:
             "initialize",
             {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}},
         )
+        self.group = self.call("create_group", description="bench")["groupId"]
 
     def kumi(self, *words: str) -> str:
         run = subprocess.run(
@@ -92,9 +93,8 @@ class Bench:
         return result["structuredContent"]
 
     def run(self, *prompts: str) -> list[str]:
-        group = self.call("create_group", description="bench")["groupId"]
         agents = [{"role": "tester", "prompt": prompt} for prompt in prompts]
-        return [agent["agentId"] for agent in self.call("run_agents", groupId=group, agents=agents)["agents"]]
+        return [agent["agentId"] for agent in self.call("run_agents", groupId=self.group, agents=agents)["agents"]]
 
     def told(self, run: str) -> tuple[float, float]:
         """When the agent began and when it said its last line, by its own clock."""

@@ -32,6 +32,8 @@ _LOOK_SECONDS_PER_RUN = 0.002
 _STOP_LOOK_SECONDS = 0.02
 _ROOM_SECONDS = 0.5
 _AFTER_TROUBLE_SECONDS = 0.5
+# New shells are made ready when those that were just launched have had the machine to themselves for a moment.
+_REFILL_SECONDS = 0.1
 # How often we look for what is to be stopped although nobody woke us: a bell may get lost on a full disk.
 _STOPS_SECONDS = 1.0
 
@@ -56,7 +58,7 @@ class Supervisor:
         self._by_descriptor: dict[int, WatchedRun] = {}
         self._poll = select.epoll()
         self._over = False
-        self._renew_at = self._look_at = self._stops_at = 0.0
+        self._renew_at = self._look_at = self._stops_at = self._refill_at = 0.0
         # Claimed, and not launched yet: with what each of them is given.
         self._claimed: list[tuple[Execution, str]] = []
         self._ended: list[WatchedRun] = []
@@ -104,7 +106,8 @@ class Supervisor:
         self._sleep(0.0 if self._ended else self._patience(more))
 
     def _sleep(self, seconds: float) -> None:
-        self._nursery.refill()
+        if time.monotonic() >= self._refill_at:
+            self._nursery.refill()
         for descriptor, _ in self._poll.poll(seconds):
             run = self._by_descriptor.get(descriptor)
             if run is not None:
@@ -122,6 +125,8 @@ class Supervisor:
         if any(run.stopping_since is not None for run in self._runs.values()):
             waits.append(_STOP_LOOK_SECONDS)
         waits.append(self._leftovers.due - now)
+        if not self._nursery.full:
+            waits.append(self._refill_at - now)
         if more:
             waits.append(_ROOM_SECONDS)
         return max(0.0, min(waits))
@@ -152,6 +157,7 @@ class Supervisor:
     def _launch_claimed(self) -> None:
         """Where the store fails in between, the rest is launched when it is back."""
         while self._claimed:
+            self._refill_at = time.monotonic() + _REFILL_SECONDS
             self._launch(*self._claimed[0])
             self._claimed.pop(0)
         self._note_starts()

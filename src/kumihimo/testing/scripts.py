@@ -194,7 +194,7 @@ def records(log: Path, event: str | None = None, name: str | None = None) -> lis
     """What the agents of a log have written so far: `len(records(log, "start"))` is how many were started."""
     if not log.exists():
         return []
-    found = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    found = [json.loads(line) for line in log.read_text("utf-8").split("\n") if line]
     return [
         record for record in found if event in (None, record["event"]) and name in (None, record["name"])
     ]  # fmt: skip

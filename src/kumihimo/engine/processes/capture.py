@@ -13,6 +13,8 @@ from pathlib import Path
 _CHUNK = 1 << 20
 # A longer line is not taken apart: it is counted and passed over.
 LONGEST_LINE = 1 << 25
+# No secret is longer: so much is looked at again where a line had to be cut, and a secret on the cut is seen whole.
+_OVERLAP = 1024
 # Tokens of ours are known by their looks, also where nobody remembers which one a run was given.
 _OUR_WORDS = (b"kexe_", b"kins_", b"krun_")
 _OURS = re.compile(rb"k(?:exe|ins|run)_[0-9a-z]{32}")
@@ -24,6 +26,8 @@ class Capture:
         self._opened: int | None = None
         self._secrets = secrets
         self.position = position
+        # In the rest of a line that was too long, and is counted already.
+        self._passing_over = False
 
     def grown(self) -> bool:
         """Whether there is something behind the position."""
@@ -47,16 +51,29 @@ class Capture:
         while True:
             chunk = os.pread(self._file, size, self.position)
             end = chunk.rfind(b"\n") + 1
-            if end:
-                return self._take(chunk[:end]).split(b"\n")[:-1]
-            if len(chunk) < size:
-                if not (final and chunk):
-                    return []
-                return [self._take(chunk)]
-            if size >= LONGEST_LINE:
+            if end or (final and chunk and len(chunk) < size):
+                found = self._lines(chunk[: end or None])
+                if found:
+                    return found
+                size = _CHUNK
+            elif len(chunk) < size:
+                return []
+            elif size >= LONGEST_LINE:
                 self._take(chunk)
-                return [b""]
-            size *= 2
+                self.position -= _OVERLAP
+                if not self._passing_over:
+                    self._passing_over = True
+                    return [b""]
+            else:
+                size *= 2
+
+    def _lines(self, chunk: bytes) -> list[bytes]:
+        """The lines of a chunk that ends with one."""
+        found = self._take(chunk).removesuffix(b"\n").split(b"\n")
+        if self._passing_over:
+            self._passing_over = False
+            del found[0]
+        return found
 
     def close(self) -> None:
         if self._opened is not None:
@@ -98,6 +115,6 @@ def tail(path: Path, secrets: tuple[bytes, ...] = (), size: int = 8_192) -> str:
                 file.seek(position)
                 file.write(clean)
             # Overlapping, so that a secret on the border of two chunks is seen whole in the next.
-            position += max(1, len(chunk) - 1024) if len(chunk) == _CHUNK else len(chunk)
+            position += len(chunk) - _OVERLAP if len(chunk) == _CHUNK else len(chunk)
         file.seek(max(0, length - size))
         return file.read().decode("utf-8", "replace")

@@ -66,6 +66,10 @@ class Nursery:
             if shell.tell(script):
                 return shell
 
+    @property
+    def full(self) -> bool:
+        return len(self._ready) + self._asked >= self._size
+
     def refill(self) -> None:
         """Ask for as many as are missing; they come by themselves."""
         self._receive(0.0)
@@ -96,7 +100,10 @@ class Nursery:
                 if seconds:
                     raise OSError("no shell could be started in time")
                 return
-            told, pipes, _, _ = socket.recv_fds(self._line, 16, 1)
+            try:
+                told, pipes, _, _ = socket.recv_fds(self._line, 16, 1)
+            except ConnectionResetError:
+                told, pipes = b"", []
             if not told:
                 self._dismiss()
                 if not seconds:

@@ -1,0 +1,105 @@
+"""Shells that are kept ready."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kumihimo.engine.processes import identity
+from kumihimo.engine.processes.nursery import Nursery, Shell
+from kumihimo.engine.processes.wrapper import RunFolder, script
+
+
+@pytest.fixture
+def nursery() -> Iterator[Nursery]:
+    made = Nursery(3)
+    yield made
+    made.close()
+
+
+def ended(shell: Shell) -> None:
+    assert select.select([shell.pidfd], [], [], 20)[0], "it should have ended"
+    os.close(shell.pidfd)
+
+
+def test_a_shell_runs_what_it_is_told_with_its_folder_and_environment(nursery: Nursery, tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.prepare("the prompt\n")
+    told = script(
+        folder, ["/bin/sh", "-c", 'cat; pwd; echo "$WORD"; umask; exit 7'], {"WORD": "it's 'quoted' \"$x\""}, tmp_path
+    )
+    ended(nursery.launch(told))
+    assert folder.out.read_text().splitlines()[:3] == ["the prompt", str(tmp_path), "it's 'quoted' \"$x\""]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert int(folder.out.read_text().splitlines()[3], 8) == mask, "the agent has the mask of the user, not ours"
+    assert {oct(path.stat().st_mode & 0o777) for path in (folder.out, folder.err)} == {"0o600"}
+    found = folder.ended()
+    assert found is not None
+    assert (found.code, found.signal) == (7, None)
+
+
+def test_what_was_started_once_is_never_started_again(nursery: Nursery, tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.prepare("")
+    told = script(folder, ["/bin/sh", "-c", f"echo once >> {tmp_path}/count"], {}, tmp_path)
+    for _ in range(4):
+        ended(nursery.launch(told))
+    assert (tmp_path / "count").read_text() == "once\n"
+
+
+def test_a_shell_that_is_told_only_half_does_nothing(nursery: Nursery, tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.prepare("")
+    whole = script(folder, ["/bin/sh", "-c", f"touch {tmp_path}/done"], {"WORD": "x" * 300}, tmp_path)
+    for length in range(0, len(whole) - 4, 37):
+        ended(nursery.launch(whole[:length]))
+    assert not folder.was_started
+    assert not (tmp_path / "done").exists()
+
+
+def test_a_nurse_that_is_killed_is_replaced(nursery: Nursery, tmp_path: Path) -> None:
+    nursery.refill()
+    nurse = nursery._nurse
+    assert nurse is not None
+    nurse.send_signal(signal.SIGKILL)
+    nurse.wait()
+    for number in range(5):
+        folder = RunFolder(tmp_path / str(number))
+        folder.prepare("")
+        ended(nursery.launch(script(folder, ["true"], {}, tmp_path)))
+        assert folder.ended() is not None
+
+
+def test_shells_that_were_never_told_anything_end_with_the_nursery(tmp_path: Path) -> None:
+    made = Nursery(3)
+    made.refill()
+    folder = RunFolder(tmp_path / "run")
+    folder.prepare("")
+    ended(made.launch(script(folder, ["true"], {}, tmp_path)))
+    made.refill()
+    made._receive(10.0)
+    waiting = [identity.of(shell.pid) for shell in made._ready]
+    held = [os.pidfd_open(shell.pid) for shell in made._ready]
+    assert waiting
+    made.close()
+    for pidfd in held:
+        assert select.select([pidfd], [], [], 20)[0]
+        os.close(pidfd)
+
+
+def test_an_exit_code_that_only_looks_like_a_signal_is_none(nursery: Nursery, tmp_path: Path) -> None:
+    for number, (command, signal_name) in enumerate(
+        [("exit 145", None), ("exit 173", None), ("kill -9 $$", "SIGKILL"), ("kill -15 $$", "SIGTERM")]
+    ):
+        folder = RunFolder(tmp_path / str(number))
+        folder.prepare("")
+        ended(nursery.launch(script(folder, ["/bin/sh", "-c", command], {}, tmp_path)))
+        found = folder.ended()
+        assert found is not None
+        assert found.signal == signal_name, command
