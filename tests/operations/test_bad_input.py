@@ -111,7 +111,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "run.wait": {"runs": ["exec_x"], "timeout_ms": 0, "mode": "any"},
     "run.report": {"run": "exec_x", "status": "success", "summary": "s", "edited_files": ["a"], "created_files": ["b"],
                    "error_message": "e", "response": "r"},
-    "run.stop": {"run": "exec_x"},
+    "run.stop": {"run": "exec_x", "now": True},
     "run.output": {"run": "exec_x", "cursor": "0", "limit": 5},
     "mine.report_run": {"status": "success", "summary": "s", "run": "exec_x", "edited_files": ["a"], "created_files": ["b"],
                         "error_message": "e", "response": "r"},

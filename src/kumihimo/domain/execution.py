@@ -26,8 +26,8 @@ FailureReason = Literal[
 ]  # fmt: skip
 # Who asked for it: a group of a lead, a worker on a task, a session that somebody else runs, an instance that logged in.
 Origin = Literal["group", "worker", "session", "instance"]
-# Why a live run is being ended: somebody asked, its time is up, or it has been silent for too long.
-Stopping = Literal["cancelled", "timed_out", "idle"]
+# Why a live run is being ended: somebody asked, asked for it at once, its time is up, or it has been silent for too long.
+Stopping = Literal["cancelled", "killed", "timed_out", "idle"]
 DodResult = Literal["pending", "merged", "timeout", "error"]
 ReportStatus = Literal["success", "failure", "timeout", "cancelled"]
 
@@ -145,8 +145,9 @@ class Execution(Struct, frozen=True):
         return Change(replace(self, status=self._next("queue")), "execution.queued", at)
 
     def stop(self, why: Stopping, at: datetime) -> Change[Execution]:
-        """It is to be ended; the first reason stays."""
-        return Change(replace(self, stopping=self.stopping or why), "execution.stopping", at)
+        """It is to be ended. The first reason stays, but for the patience that is lost with it."""
+        reason = why if self.stopping is None or why == "killed" else self.stopping
+        return Change(replace(self, stopping=reason), "execution.stopping", at)
 
     def claim(self, owner: str, lease_until: datetime, at: datetime) -> Change[Execution]:
         """Taken by one host: a new fence makes every earlier claim stale."""

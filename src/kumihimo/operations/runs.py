@@ -153,17 +153,22 @@ def report(call: Call, arguments: ReportRun) -> Execution:
     return call.board.executions.report(run.id, said)
 
 
-def _not_stopped(call: Call, arguments: NameRun, _: bool) -> Stopped:
+class StopRun(Arguments, frozen=True):
+    run: RunId
+    now: Annotated[bool, Meta(description="At once, without the five seconds to end by itself.")] = False
+
+
+def _not_stopped(call: Call, arguments: StopRun, _: bool) -> Stopped:
     return Stopped(call.board.executions.show(arguments.run))
 
 
 @operation(
-    "run.stop", NameRun, Stopped, ExecutionNotFound, idempotent=True, destructive=True,
+    "run.stop", StopRun, Stopped, ExecutionNotFound, idempotent=True, destructive=True,
     patience=lambda _: _STOPPING_SECONDS, in_vain=_not_stopped,
 )  # fmt: skip
-def stop(call: Call, arguments: NameRun) -> Stopped | None:
+def stop(call: Call, arguments: StopRun) -> Stopped | None:
     """Stop a run with all of its processes, and answer when they are gone."""
-    run = call.board.executions.stop(arguments.run)
+    run = call.board.executions.stop(arguments.run, "killed" if arguments.now else "cancelled")
     if run.live:
         call.keep_up()
     return None if run.live else Stopped(run)

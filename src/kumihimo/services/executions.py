@@ -158,7 +158,7 @@ class Executions(Service):
     def stop(self, transaction: Transaction, reference: str, why: Stopping = "cancelled") -> Execution:
         """Ask for the end of a run. What has not started is over at once; the rest is ended by its host."""
         run = self._locked(transaction, find(transaction, reference).id)
-        if not run.live or run.stopping:
+        if not run.live or (run.stopping and (why != "killed" or run.stopping == "killed")):
             return run
         if run.status in ("planned", "queued"):
             return self._end(transaction, run.cancel(self.clock()))

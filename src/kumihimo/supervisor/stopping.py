@@ -28,19 +28,20 @@ def go_on(run: WatchedRun) -> list[int] | None:
     """One step. None while it goes on; at its end the pids that would not die, normally none."""
     assert run.stopping_since is not None, "begun before"
     since = time.monotonic() - run.stopping_since
+    patience = -1.0 if run.at_once else PATIENCE_SECONDS
     if run.unborn:
         # Its shell was told to start it and is about to: what it starts is ended then.
-        if since > PATIENCE_SECONDS:
+        if since > patience:
             run.kill_shell()
         return None
     alive = [process for process in run.known if identity.of(process.pid) == process]
-    if not alive or (since > PATIENCE_SECONDS and not run.killed):
+    if not alive or (since > patience and not run.killed):
         # What is known is gone, or its time is up: look again for what came after.
         alive = _look(run)
-    if alive and since > PATIENCE_SECONDS:
+    if alive and since > patience:
         run.killed = True
         tree.send(alive, signal.SIGKILL)
-    if alive and since < PATIENCE_SECONDS + _LAST_SECONDS:
+    if alive and since < patience + _LAST_SECONDS:
         return None
     wrapper = run.wrapper()
     if wrapper is not None:

@@ -245,8 +245,11 @@ class Supervisor:
             return
         for execution in self._board.executions.to_be_stopped(self._host_id):
             run = self._runs.get(execution.id)
-            if run is not None and run.stopping_since is None and run not in self._ended:
-                run.execution = execution
+            if run is None or run in self._ended:
+                continue
+            run.execution = execution
+            run.at_once = execution.stopping == "killed"
+            if run.stopping_since is None:
                 stopping.begin(run)
                 self._look_at = 0.0
 

@@ -38,6 +38,8 @@ class WatchedRun:
         self._saved = 0
         # Once it is being stopped: since when, by the clock that never jumps, and what was found of it.
         self.stopping_since: float | None = None
+        # It is to end at once, without the time to do so by itself.
+        self.at_once = False
         self.killed = False
         self.known: list[Process] = []
 
