@@ -257,6 +257,11 @@ class Executions(Service):
             task_id=task_id, agent_id=agent_id, statuses=statuses, limit=bounded(limit), cursor=cursor
         )
 
+    @query
+    def counts(self, transaction: Transaction) -> dict[str, int]:
+        """How many runs of groups and workers there are in each state that is not an end."""
+        return transaction.executions.live_counts()
+
     @lookup
     def waiting(self, transaction: Transaction) -> bool:
         """Whether something is queued that may be claimed now."""

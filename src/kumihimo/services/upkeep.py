@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -62,6 +62,11 @@ class Overview(msgspec.Struct, frozen=True):
     live_sessions: int
     live_runs: int
     token_file: str
+    runs: dict[str, int] = {}
+    """How many are queued, start, run, or are planned."""
+    slots: int = 0
+    parked: dict[str, datetime] = {}
+    """Clients that wait for a limit to end, and until when."""
     pid: int | None = None
     url: str | None = None
 
@@ -131,6 +136,9 @@ def overview(board: Board, settings: Settings) -> Overview:
             live_sessions=board.sessions.count_live(),
             live_runs=board.executions.count_live(),
             token_file=str(settings.token_file),
+            runs=board.executions.counts(),
+            slots=sum(host.slots for host in board.hosts.alive()) or settings.max_concurrent,
+            parked=board.hosts.parked(),
             pid=running.process.pid if running else None,
             url=running.url if running else None,
         )

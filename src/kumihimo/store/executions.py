@@ -79,6 +79,13 @@ class Executions(Repository[Execution]):
     def of_stage(self, group_id: str, stage: int) -> list[Execution]:
         return self.many("WHERE group_id = ? AND stage = ? ORDER BY queued_at, id", (group_id, stage))
 
+    def live_counts(self) -> dict[str, int]:
+        rows = self._connection.execute(
+            "SELECT status, count(*) FROM executions WHERE status IN ('planned', 'queued', 'starting', 'running') "
+            "AND origin IN ('group', 'worker') GROUP BY status ORDER BY status"
+        )
+        return {row[0]: row[1] for row in rows}
+
     def holding_slots(self) -> int:
         """Runs that were asked for and wait, start or run. Stages to come hold none."""
         return self.count("status IN ('queued', 'starting', 'running') AND origin IN ('group', 'worker')")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from kumihimo.operations.instances import RunnerToken
 from kumihimo.services.upkeep import Condition, Copied, Finding, Migration, Overview
 from kumihimo.toolsets.camel.answer import Answer
@@ -47,6 +49,9 @@ class OverviewAnswer(Answer, frozen=True):
     tasks: dict[str, int]
     live_sessions: int
     live_runs: int
+    runs: dict[str, int]
+    slots: int
+    parked: dict[str, datetime]
     pid: int | None
     url: str | None
     token_file: str
@@ -77,6 +82,9 @@ def overview(it: Overview) -> OverviewAnswer:
         tasks=it.tasks,
         live_sessions=it.live_sessions,
         live_runs=it.live_runs,
+        runs=it.runs,
+        slots=it.slots,
+        parked=it.parked,
         pid=it.pid,
         url=it.url,
         token_file=it.token_file,
