@@ -21,6 +21,10 @@ _STATUS_STYLES = {
 }  # fmt: skip
 
 
+# What is shown of an entry of a context; of anything else all of it.
+_ENTRY_PARTS = ("createdAt", "type", "content")
+
+
 def safe(text: str) -> str:
     """Control characters and those that reorder text, as visible escapes."""
     return _UNSAFE.sub(
@@ -67,9 +71,13 @@ def record(answer: dict[str, Any], language: Language) -> None:
         elif isinstance(value, list) and isinstance(value[0], dict):
             print(f"{names[key]}:")
             for entry in cast("list[dict[str, Any]]", value):
-                print("  - " + "  ".join(cell(entry[part]) for part in ("createdAt", "type", "content")))
+                print("  - " + "  ".join(cell(entry[part]) for part in _shown(entry)))
         else:
             print(f"{pad(names[key] + ':', width + 1)} {cell(value)}")
+
+
+def _shown(entry: dict[str, Any]) -> list[str]:
+    return list(_ENTRY_PARTS) if all(part in entry for part in _ENTRY_PARTS) else list(entry)
 
 
 def columns_of(text: str) -> int:

@@ -20,6 +20,7 @@ from kumihimo.surfaces.cli.verbs import Verb
 from kumihimo.toolsets.camel.answer import Answer
 from kumihimo.toolsets.camel.memories import PreviewAnswer
 from kumihimo.toolsets.camel.presenting import present
+from kumihimo.toolsets.camel.roles import RolesAnswer
 from kumihimo.toolsets.camel.upkeep import ConditionAnswer, FindingsAnswer
 
 
@@ -58,6 +59,8 @@ def _verdict(answer: Answer) -> int:
     if isinstance(answer, ConditionAnswer) and not answer.ok:
         return DATABASE
     if isinstance(answer, FindingsAnswer) and any(finding.status == "error" for finding in answer.checks):
+        return FAILED
+    if isinstance(answer, RolesAnswer) and not all(role.available for role in answer.roles):
         return FAILED
     return DONE
 
