@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Literal
 
@@ -9,6 +10,14 @@ from msgspec import Struct
 
 TokenKind = Literal["runner", "instance", "run"]
 PREFIXES: dict[TokenKind, str] = {"runner": "krun_", "instance": "kins_", "run": "kexe_"}
+
+
+_SHAPE = re.compile(rf"({'|'.join(PREFIXES.values())})[0-9a-z]{{32}}")
+
+
+def strike_out_tokens(text: str) -> str:
+    """The text with stars in the place of our own tokens, whosever they are."""
+    return _SHAPE.sub(lambda found: "*" * len(found[0]), text)
 
 
 class Token(Struct, frozen=True):

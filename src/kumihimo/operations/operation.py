@@ -64,7 +64,7 @@ class Caller(msgspec.Struct, frozen=True):
 class Call:
     """One use of an operation. The board is opened when it is first needed: some verbs must work without one."""
 
-    __slots__ = ("_board", "_kept_up", "_open_board", "caller", "settings")
+    __slots__ = ("_board", "_open_board", "caller", "settings")
 
     def __init__(
         self, settings: Settings, caller: Caller, open_board: Callable[[], Board] | None, board: Board | None = None
@@ -73,7 +73,6 @@ class Call:
         self.caller = caller
         self._open_board = open_board
         self._board = board
-        self._kept_up = False
 
     @property
     def place(self) -> Place:
@@ -95,12 +94,10 @@ class Call:
         return self._board
 
     def keep_up(self) -> None:
-        """See to it that a supervisor is at work: started at most once by one call, and not waited for."""
-        if not self._kept_up:
-            self._kept_up = True
-            from kumihimo.services.hosting import start_if_gone
+        """See to it that a supervisor is at work. It is not waited for."""
+        from kumihimo.services.hosting import start_if_gone
 
-            start_if_gone(self.settings)
+        start_if_gone(self.settings)
 
     def close(self) -> None:
         if self._board is not None:

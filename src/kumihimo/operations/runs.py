@@ -177,16 +177,21 @@ def stop(call: Call, arguments: StopRun) -> Stopped | None:
 @operation("run.continue", GoOn, Begun, ExecutionNotFound, NotResumable, MaxConcurrentReached, StartFailed, slow=True)
 def go_on(call: Call, arguments: GoOn) -> Begun:
     """Go on from a run that has ended: a new run that resumes the CLI's own conversation with another prompt."""
+    limits = Limits(call.settings.max_concurrent)
+    # Looked at first, so that a refused request does not even start a supervisor.
+    call.board.groups.require_resumable(arguments.run, limits)
     ensure(call.settings)
-    run = call.board.groups.go_on(arguments.run, arguments.prompt, Limits(call.settings.max_concurrent))
+    run = call.board.groups.go_on(arguments.run, arguments.prompt, limits)
     return Begun(call.board.executions.sight(run.id))
 
 
 @operation("run.retry", NameRun, Begun, ExecutionNotFound, NotResumable, MaxConcurrentReached, StartFailed, slow=True)
 def retry(call: Call, arguments: NameRun) -> Begun:
     """Do a run that has ended once more, from its beginning."""
+    limits = Limits(call.settings.max_concurrent)
+    call.board.groups.require_over(arguments.run, limits)
     ensure(call.settings)
-    run = call.board.groups.retry(arguments.run, Limits(call.settings.max_concurrent))
+    run = call.board.groups.retry(arguments.run, limits)
     return Begun(call.board.executions.sight(run.id))
 
 

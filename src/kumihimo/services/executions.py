@@ -18,6 +18,7 @@ from kumihimo.domain.event import Change
 from kumihimo.domain.execution import Execution, ExecutionStatus, FailureReason, Origin, Report, Stopping
 from kumihimo.domain.observation import Observation
 from kumihimo.domain.task import Task
+from kumihimo.domain.token import strike_out_tokens
 from kumihimo.services import stages
 from kumihimo.services.references import by_id
 from kumihimo.services.service import Service, command, lookup, query
@@ -25,6 +26,8 @@ from kumihimo.store.paging import Page, bounded
 from kumihimo.store.store import Transaction
 
 LEASE = timedelta(seconds=30)
+# Who asks for all runs gets so many of the newest.
+_MOST_RUNS = 1_000
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -63,6 +66,16 @@ def find(transaction: Transaction, reference: str) -> Execution:
     if found is None:
         raise ExecutionNotFound(reference[:80])
     return found
+
+
+def _without_tokens(report: Report) -> Report:
+    """An agent may repeat what it was started with: no token is kept."""
+    return msgspec.structs.replace(
+        report,
+        summary=strike_out_tokens(report.summary),
+        error_message=strike_out_tokens(report.error_message) if report.error_message else report.error_message,
+        response=strike_out_tokens(report.response) if report.response else report.response,
+    )
 
 
 class Executions(Service):
@@ -187,6 +200,7 @@ class Executions(Service):
     @command
     def report(self, transaction: Transaction, execution_id: str, report: Report) -> Execution:
         """What the agent says of its run, once. The same again changes nothing; something else is refused."""
+        report = _without_tokens(report)
         run = self._locked(transaction, execution_id)
         if run.report is not None:
             if msgspec.structs.replace(report, reported_at=run.report.reported_at) == run.report:
@@ -225,7 +239,8 @@ class Executions(Service):
         """Runs of groups and workers, newest first; those of one group all at once and in their order."""
         if group_id is not None:
             return Page(self._sights(transaction, transaction.executions.of_group(group_id, status)))
-        page = transaction.executions.page_of_runs(status, limit=bounded(limit), cursor=cursor)
+        most = _MOST_RUNS if limit is None else bounded(limit)
+        page = transaction.executions.page_of_runs(status, limit=most, cursor=cursor)
         return Page(self._sights(transaction, page.items), page.next_cursor)
 
     def _sights(self, transaction: Transaction, runs: list[Execution]) -> list[Sight]:

@@ -30,7 +30,7 @@ from kumihimo.domain.identifiers import Identifiers
 from kumihimo.engine.agents import registry
 from kumihimo.services.executions import Executions, Wish
 from kumihimo.services.executions import find as find_run
-from kumihimo.services.references import nearest
+from kumihimo.services.references import by_id, nearest
 from kumihimo.services.service import Clock, Service, command, lookup, query
 from kumihimo.store.store import Store, Transaction
 
@@ -63,7 +63,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def find(transaction: Transaction, reference: str) -> Group:
-    found = None if "\0" in reference else transaction.groups.get(reference)
+    found = by_id(transaction.groups, "grp-", reference)
     if found is None:
         raise GroupNotFound(reference[:80])
     return found
@@ -176,23 +176,41 @@ class Groups(Service):
     @command
     def go_on(self, transaction: Transaction, reference: str, prompt: str, limits: Limits) -> Execution:
         """A run that resumes the conversation of another one, which has ended."""
-        run = find_run(transaction, reference)
-        seen = transaction.observations.of(run.id)
-        if run.live:
-            raise NotResumable(run.id, "still_running")
-        if not registry.find(run.client).resumable:
-            raise NotResumable(run.id, "client_cannot_resume", client=run.client)
-        if seen is None or seen.conversation is None:
-            raise NotResumable(run.id, "no_conversation")
-        return self._again(transaction, run, text.long("prompt", prompt), seen.conversation, limits)
+        run, conversation = self._resumable(transaction, reference)
+        return self._again(transaction, run, text.long("prompt", prompt), conversation, limits)
 
     @command
     def retry(self, transaction: Transaction, reference: str, limits: Limits) -> Execution:
         """The same wish once more, after it has ended."""
+        run = self._over(transaction, reference)
+        return self._again(transaction, run, run.prompt, None, limits)
+
+    @query
+    def require_resumable(self, transaction: Transaction, reference: str, limits: Limits) -> None:
+        """Refuse what `go_on` would refuse."""
+        self._resumable(transaction, reference)
+        self._require_slots(transaction, 1, limits)
+
+    @query
+    def require_over(self, transaction: Transaction, reference: str, limits: Limits) -> None:
+        """Refuse what `retry` would refuse."""
+        self._over(transaction, reference)
+        self._require_slots(transaction, 1, limits)
+
+    def _resumable(self, transaction: Transaction, reference: str) -> tuple[Execution, str]:
+        run = self._over(transaction, reference)
+        if not registry.find(run.client).resumable:
+            raise NotResumable(run.id, "client_cannot_resume", client=run.client)
+        seen = transaction.observations.of(run.id)
+        if seen is None or seen.conversation is None:
+            raise NotResumable(run.id, "no_conversation")
+        return run, seen.conversation
+
+    def _over(self, transaction: Transaction, reference: str) -> Execution:
         run = find_run(transaction, reference)
         if run.live:
             raise NotResumable(run.id, "still_running")
-        return self._again(transaction, run, run.prompt, None, limits)
+        return run
 
     def _again(
         self, transaction: Transaction, run: Execution, prompt: str, conversation: str | None, limits: Limits

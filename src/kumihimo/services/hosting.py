@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -12,9 +13,13 @@ import msgspec
 
 from kumihimo.domain.errors import StartFailed
 from kumihimo.domain.session import Process
+from kumihimo.engine.agents.client import TOKEN_VARIABLE
 from kumihimo.engine.processes.identity import proven_dead
+from kumihimo.engine.processes.wrapper import MARKER
 from kumihimo.settings import Settings
 
+# Who is started from inside a run is not part of it.
+_OF_A_RUN = (MARKER, TOKEN_VARIABLE)
 FILE = "up.json"
 LOG = "up.log"
 _PATIENCE_SECONDS = 30.0
@@ -71,6 +76,7 @@ def _spawn(settings: Settings, arguments: Sequence[str]) -> tuple[subprocess.Pop
         child = subprocess.Popen(
             [sys.executable, "-m", "kumihimo", "--db", settings.database, "up", *arguments],
             stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd=settings.state_folder,
+            env={name: value for name, value in os.environ.items() if name not in _OF_A_RUN},
         )  # fmt: skip
     _begun[settings.state_folder] = child
     return child, begin

@@ -32,6 +32,7 @@ _LOOK_SECONDS_PER_RUN = 0.002
 _STOP_LOOK_SECONDS = 0.02
 _ROOM_SECONDS = 0.5
 _AFTER_TROUBLE_SECONDS = 0.5
+_A_MOMENT = 0.01
 # New shells are made ready when those that were just launched have had the machine to themselves for a moment.
 _REFILL_SECONDS = 0.1
 # How often we look for what is to be stopped although nobody woke us: a bell may get lost on a full disk.
@@ -58,6 +59,7 @@ class Supervisor:
         self._by_descriptor: dict[int, WatchedRun] = {}
         self._poll = select.epoll()
         self._over = False
+        self._unpark_at = float("inf")
         self._renew_at = self._look_at = self._stops_at = self._refill_at = 0.0
         # Claimed, and not launched yet: with what each of them is given.
         self._claimed: list[tuple[Execution, str]] = []
@@ -93,6 +95,7 @@ class Supervisor:
         if now >= self._renew_at:
             self._board.hosts.renew(self._host_id, self._name, self._slots)
             self._renew_at = now + RENEW_SECONDS
+            self._note_parked()
         self._launch_claimed()
         self._finish()
         more = self._claim()
@@ -120,6 +123,8 @@ class Supervisor:
         """How long nothing needs to be done unless somebody wakes us."""
         now = time.monotonic()
         waits = [self._renew_at - now]
+        if self._unpark_at > now:
+            waits.append(self._unpark_at - now + _A_MOMENT)
         if self._runs:
             waits.append(self._look_at - now)
         if any(run.stopping_since is not None for run in self._runs.values()):
@@ -282,6 +287,13 @@ class Supervisor:
             raise
         for run in over:
             self._forget(run)
+        self._note_parked()
+
+    def _note_parked(self) -> None:
+        """When the next client may be used again: nobody rings for that."""
+        ends = self._board.hosts.parked().values()
+        left = min(((end - self._board.clock()).total_seconds() for end in ends), default=float("inf"))
+        self._unpark_at = time.monotonic() + left
 
     def _forget(self, run: WatchedRun) -> None:
         self._runs.pop(run.id, None)

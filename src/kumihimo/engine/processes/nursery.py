@@ -96,7 +96,7 @@ class Nursery:
     def _receive(self, seconds: float) -> None:
         """Take in what has come; wait for the first one so long. OSError where none comes."""
         while self._asked and self._line is not None:
-            if not select.select([self._line], [], [], seconds)[0]:
+            if not _readable(self._line, seconds):
                 if seconds:
                     raise OSError("no shell could be started in time")
                 return
@@ -144,3 +144,10 @@ class Nursery:
         if self._nurse is not None:
             self._nurse.wait()
             self._nurse = None
+
+
+def _readable(line: socket.socket, seconds: float) -> bool:
+    # Not select(): that knows only the first 1,024 descriptors.
+    poll = select.poll()
+    poll.register(line, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
