@@ -194,7 +194,9 @@ def records(log: Path, event: str | None = None, name: str | None = None) -> lis
     """What the agents of a log have written so far: `len(records(log, "start"))` is how many were started."""
     if not log.exists():
         return []
-    found = [json.loads(line) for line in log.read_text("utf-8").split("\n") if line]
+    # What comes after the last line end is still being written.
+    *whole, _ = log.read_bytes().split(b"\n")
+    found = [json.loads(line) for line in whole]
     return [
         record for record in found if event in (None, record["event"]) and name in (None, record["name"])
     ]  # fmt: skip
