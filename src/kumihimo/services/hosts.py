@@ -8,7 +8,7 @@ from kumihimo.domain.agent import Agent
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.health import Health
 from kumihimo.domain.host import Host
-from kumihimo.services.service import Service, command, query
+from kumihimo.services.service import Service, command, lookup, query
 from kumihimo.store.store import Transaction
 
 LEASE = timedelta(seconds=30)
@@ -41,6 +41,11 @@ class Hosts(Service):
         found = transaction.health_checks.all()
         agents = [agent for agent in transaction.agents.all(limit=1_000) if agent.type == "ai"]
         return [(agent, found.get(agent.id) or Health(agent.id)) for agent in agents if agent.status == "active"]
+
+    @lookup
+    def any_missing(self, transaction: Transaction) -> bool:
+        """Whether the program of any agent was not there when it was last looked for."""
+        return bool(transaction.health_checks.missing())
 
     @command
     def park(self, transaction: Transaction, client: str, until: datetime, reason: str) -> None:

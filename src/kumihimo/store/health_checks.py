@@ -27,6 +27,13 @@ class HealthChecks:
         rows = self._connection.execute(f"SELECT {_COLUMNS} FROM health_checks")
         return {row[0]: _health(row) for row in rows}
 
+    def missing(self) -> list[str]:
+        """The agents whose program was not there when it was last looked for."""
+        rows = self._connection.execute(
+            "SELECT agent_id FROM health_checks WHERE status = 'failed' AND program IS NULL"
+        )
+        return [row[0] for row in rows]
+
     def save(self, health: Health) -> None:
         self._connection.execute(
             f"INSERT INTO health_checks ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "

@@ -111,6 +111,9 @@ class Supervisor:
     def _sleep(self, seconds: float) -> None:
         if time.monotonic() >= self._refill_at:
             self._nursery.refill()
+        elif self._nursery.low:
+            # Launched again and again without a pause: one at a time then, so that there is always one.
+            self._nursery.refill(1)
         for descriptor, _ in self._poll.poll(seconds):
             run = self._by_descriptor.get(descriptor)
             if run is not None:

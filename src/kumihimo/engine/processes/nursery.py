@@ -14,6 +14,7 @@ import sys
 from collections import deque
 from pathlib import Path
 
+from kumihimo.engine.processes import identity
 from kumihimo.engine.processes.wrapper import MARKER, NURSERY
 
 _NURSE = Path(__file__).with_name("nurse.py")
@@ -27,10 +28,16 @@ class Shell:
         self.pid = pid
         self._pipe = pipe
         self.pidfd = os.pidfd_open(pid)
+        found = identity.of(pid)
+        if found is None:
+            os.close(self.pidfd)
+            raise ProcessLookupError(pid)
+        # Looked up while it waits: a shell would read it from the kernel byte by byte while its agent waits.
+        self._identity = f"identity='{found.boot_id} {found.pid} {found.start_ticks}'\n".encode()
 
     def tell(self, script: bytes) -> bool:
         """What to run. False where it has ended before it was told."""
-        left = memoryview(script)
+        left = memoryview(self._identity + script)
         try:
             while left:
                 left = left[os.write(self._pipe, left) :]
@@ -70,10 +77,15 @@ class Nursery:
     def full(self) -> bool:
         return len(self._ready) + self._asked >= self._size
 
-    def refill(self) -> None:
-        """Ask for as many as are missing; they come by themselves."""
+    @property
+    def low(self) -> bool:
+        return len(self._ready) + self._asked < self._size // 2
+
+    def refill(self, most: int | None = None) -> None:
+        """Ask for as many as are missing, or for some of them; they come by themselves."""
         self._receive(0.0)
-        self._ask(self._size - len(self._ready) - self._asked)
+        missing = self._size - len(self._ready) - self._asked
+        self._ask(missing if most is None else min(most, missing))
 
     def close(self) -> None:
         while self._ready:

@@ -27,16 +27,16 @@ NURSERY = "KUMI_NURSERY"
 
 # All of it is one function, which is called in the last line: a shell that is told only half does nothing at all.
 # The signal handlers do nothing: the shell must live to see how the agent ends, and a handler, unlike `trap ""`, is not
-# handed down to it. `set -C` makes `>` fail where the file is there already: whoever makes `started` may start the agent.
+# handed down to it. `identity` is told to each shell before the script: whoever tells it has had the time to look it up.
+# `set -C` makes `>` fail where the file is there already: whoever makes `started` may start the agent.
 _SCRIPT = """\
 run() {{
 unset {nursery}
 {exports}
 cd {directory} || exit 126
 trap : HUP INT QUIT TERM USR1 USR2
-read -r stat < /proc/$$/stat; read -r boot < /proc/sys/kernel/random/boot_id
 set -C
-{{ echo "$boot $stat" > {folder}/started; }} 2>/dev/null || exit 125
+{{ echo "$identity" > {folder}/started; }} 2>/dev/null || exit 125
 set +C
 umask 077; exec 3>> {folder}/out 4>> {folder}/err; umask {mask}
 {command} < {folder}/in >&3 2>&4 3>&- 4>&-
@@ -107,9 +107,8 @@ class RunFolder:
     def wrapper(self) -> Process | None:
         """The wrapper that started the agent; None where none did, or it died before it could say who it is."""
         try:
-            boot, pid, stat = (self.path / "started").read_text("utf-8", "replace").split(" ", 2)
-            fields = stat[stat.rindex(")") + 2 :].split()
-            return Process(host(), boot, int(pid), int(fields[19]))
+            boot, pid, start_ticks = (self.path / "started").read_text("utf-8", "replace").split()
+            return Process(host(), boot, int(pid), int(start_ticks))
         except (OSError, ValueError, IndexError):
             return None
 
