@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 from kumihimo.domain.session import Process
@@ -38,6 +39,7 @@ def proven_dead(process: Process) -> bool:
     return of(process.pid) != process
 
 
+@cache
 def host() -> str:
     """This machine, as far as it can be told from others that share a database."""
     try:
@@ -47,7 +49,9 @@ def host() -> str:
     return f"{os.uname().nodename}/{machine[:12]}"
 
 
+@cache
 def boot_id() -> str:
+    """Of this start of the machine. Neither changes while we live, and both are asked for with every look at a process."""
     try:
         return (_PROC / "sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:
