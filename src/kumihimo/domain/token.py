@@ -12,12 +12,10 @@ TokenKind = Literal["runner", "instance", "run"]
 PREFIXES: dict[TokenKind, str] = {"runner": "krun_", "instance": "kins_", "run": "kexe_"}
 
 
-_SHAPE = re.compile(rf"({'|'.join(PREFIXES.values())})[0-9a-z]{{32}}")
-
-
 def strike_out_tokens(text: str) -> str:
     """The text with stars in the place of our own tokens, whosever they are."""
-    return _SHAPE.sub(lambda found: "*" * len(found[0]), text)
+    shape = rf"({'|'.join(PREFIXES.values())})[0-9a-z]{{32}}"
+    return re.sub(shape, lambda found: "*" * len(found[0]), text)
 
 
 class Token(Struct, frozen=True):

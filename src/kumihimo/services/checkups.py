@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from kumihimo.domain.agent import Agent
 from kumihimo.domain.health import Health
-from kumihimo.engine.agents import health, registry
 from kumihimo.services.board import Board
 from kumihimo.services.definitions import defined
 from kumihimo.settings import Client, Settings
@@ -17,6 +16,8 @@ from kumihimo.settings import Client, Settings
 
 def check(agent: Agent, settings: Settings, clock: Callable[[], datetime]) -> Health:
     """Ask it something, and see what comes of it. This may use some tokens."""
+    from kumihimo.engine.agents import health, registry
+
     client = registry.find(agent.client)
     own = settings.clients.get(agent.client, Client())
     program = health.find_program(client, own)
@@ -46,6 +47,9 @@ def check(agent: Agent, settings: Settings, clock: Callable[[], datetime]) -> He
 
 def glance(agent: Agent, known: Health, settings: Settings, clock: Callable[[], datetime]) -> Health | None:
     """Is its program there, and which version is it? Costs no token. None where nothing is new."""
+    # The rooms of the CLIs are loaded by who looks at one: doors only ask whether any is missing.
+    from kumihimo.engine.agents import health, registry
+
     own = settings.clients.get(agent.client, Client())
     client = registry.find(agent.client)
     program = health.find_program(client, own)
@@ -75,4 +79,6 @@ def look_again(board: Board, settings: Settings, names: set[str]) -> None:
 def _missing(name: str, own: Client) -> str:
     if own.command:
         return f"{own.command[0]} is not there, or can't be run"
+    from kumihimo.engine.agents import registry
+
     return f"{' or '.join(registry.find(name).programs) or name} is not on PATH"

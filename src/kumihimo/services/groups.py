@@ -27,7 +27,6 @@ from kumihimo.domain.event import Change
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.group import Group, GroupMode, OnFailure, identify
 from kumihimo.domain.identifiers import Identifiers
-from kumihimo.engine.agents import registry
 from kumihimo.services.executions import Executions, Wish
 from kumihimo.services.executions import find as find_run
 from kumihimo.services.references import by_id, nearest
@@ -198,6 +197,9 @@ class Groups(Service):
         self._require_slots(transaction, 1, limits)
 
     def _resumable(self, transaction: Transaction, reference: str) -> tuple[Execution, str]:
+        # Loaded when it is needed: every door starts with this module, and few ever go on with a run.
+        from kumihimo.engine.agents import registry
+
         run = self._over(transaction, reference)
         if not registry.find(run.client).resumable:
             raise NotResumable(run.id, "client_cannot_resume", client=run.client)

@@ -13,13 +13,9 @@ import msgspec
 
 from kumihimo.domain.errors import StartFailed
 from kumihimo.domain.session import Process
-from kumihimo.engine.agents.client import TOKEN_VARIABLE
 from kumihimo.engine.processes.identity import proven_dead
-from kumihimo.engine.processes.wrapper import MARKER
 from kumihimo.settings import Settings
 
-# Who is started from inside a run is not part of it.
-_OF_A_RUN = (MARKER, TOKEN_VARIABLE)
 FILE = "up.json"
 LOG = "up.log"
 _PATIENCE_SECONDS = 30.0
@@ -68,15 +64,20 @@ def start_if_gone(settings: Settings) -> None:
 
 def _spawn(settings: Settings, arguments: Sequence[str]) -> tuple[subprocess.Popen[bytes], int]:
     """The process, and where in the log its own words begin."""
+    # Here, and not above: a door asks for a host process often and seldom starts one.
+    from kumihimo.engine.agents.client import TOKEN_VARIABLE
+    from kumihimo.engine.processes.wrapper import MARKER
+
     settings.state_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     log = settings.state_folder / LOG
     with log.open("ab") as output:
         begin = output.tell()
-        # Away from the folder of whoever needs it: it lives longer than they do.
+        # Away from the folder of whoever needs it: it lives longer than they do. One that is started from inside a run is
+        # not part of that run.
         child = subprocess.Popen(
             [sys.executable, "-m", "kumihimo", "--db", settings.database, "up", *arguments],
             stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd=settings.state_folder,
-            env={name: value for name, value in os.environ.items() if name not in _OF_A_RUN},
+            env={name: value for name, value in os.environ.items() if name not in (MARKER, TOKEN_VARIABLE)},
         )  # fmt: skip
     _begun[settings.state_folder] = child
     return child, begin
