@@ -23,7 +23,7 @@ def check(agent: Agent, settings: Settings, clock: Callable[[], datetime]) -> He
     program = health.find_program(client, own)
     now = clock()
     if program is None:
-        return Health(agent.id, "failed", _missing(agent.client, own), checked_at=now)
+        return Health(agent.id, "failed", health.why_missing(client, own), checked_at=now)
     version = health.version(client, own)
     model = health.models(client, own, agent.model)
     definition = settings.agents.get(agent.name)
@@ -54,7 +54,7 @@ def glance(agent: Agent, known: Health, settings: Settings, clock: Callable[[], 
     client = registry.find(agent.client)
     program = health.find_program(client, own)
     if program is None:
-        missing = Health(agent.id, "failed", _missing(agent.client, own), checked_at=clock())
+        missing = Health(agent.id, "failed", health.why_missing(client, own), checked_at=clock())
         return missing if (known.status, known.reason) != (missing.status, missing.reason) else None
     was_missing = known.status == "failed" and known.program is None
     if program == known.program and known.version is not None:
@@ -74,11 +74,3 @@ def look_again(board: Board, settings: Settings, names: set[str]) -> None:
             found = glance(defined(agent, settings), known, settings, board.clock)
             if found is not None:
                 board.hosts.note_health(found)
-
-
-def _missing(name: str, own: Client) -> str:
-    if own.command:
-        return f"{own.command[0]} is not there, or can't be run"
-    from kumihimo.engine.agents import registry
-
-    return f"{' or '.join(registry.find(name).programs) or name} is not on PATH"

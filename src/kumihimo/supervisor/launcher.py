@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from kumihimo import settings as configuration
@@ -13,6 +12,7 @@ from kumihimo.domain.execution import Execution
 from kumihimo.domain.observation import Usage
 from kumihimo.engine.agents import registry
 from kumihimo.engine.agents.client import TOKEN_VARIABLE, Client, Door, Order, Start
+from kumihimo.engine.agents.health import find_program, why_missing
 from kumihimo.engine.processes.nursery import Nursery
 from kumihimo.engine.processes.wrapper import MARKER, RunFolder, script
 from kumihimo.services.definitions import defined
@@ -61,7 +61,7 @@ class Launcher:
             home=Path(own.env.get("HOME") or Path.home()),
         )
         start = client.start(order)
-        argv = [*program(client, own, run.client), *start.argv, *own.args]
+        argv = [*_program(client, own), *start.argv, *own.args]
         environment = {
             **start.environment,
             **own.env,
@@ -112,19 +112,12 @@ class Launcher:
         return known[1]
 
 
-def program(client: Client, own: configuration.Client, name: str) -> list[str]:
+def _program(client: Client, own: configuration.Client) -> list[str]:
     """The command of a client: what the settings say, else its program on PATH. SpawnFailed where there is none."""
-    if own.command:
-        if shutil.which(own.command[0]) is None:
-            raise SpawnFailed(f"{own.command[0]} is not there, or can't be run: see [clients.{name}] in the settings")
-        return own.command
-    for word in client.programs:
-        found = shutil.which(word)
-        if found is not None:
-            return [found]
-    raise SpawnFailed(
-        f"{' or '.join(client.programs) or name} is not on PATH: install it, or set [clients.{name}] command"
-    )
+    found = find_program(client, own)
+    if found is None:
+        raise SpawnFailed(why_missing(client, own))
+    return [found, *(own.command or ())[1:]]
 
 
 def _client(name: str) -> Client:

@@ -122,21 +122,3 @@ def _runs(process: int) -> bool:
         except ProcessLookupError:
             return False
         return not Path("/proc/self").exists()
-
-
-def test_everything_at_once(program: Path) -> None:
-    body = f"""
-if sys.argv[1:] == ["--version"]:
-    print("1.2.3")
-    sys.exit()
-{SPEAKS}"""
-    override = write(program, body)
-    found = health.check(CODEX, override, model="m", prompt="please")
-    assert (found.program, found.version, found.model, found.prompt.status) == (
-        str(program),
-        "1.2.3",
-        "unknown",
-        "passed",
-    )
-    assert health.check(CODEX, override).prompt.status == "skipped"
-    assert health.check(CODEX, Override(command=["/nowhere/codex"])) == health.Health(None)

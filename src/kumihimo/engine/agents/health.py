@@ -40,31 +40,11 @@ class PromptCheck(Struct, frozen=True):
     response_time_ms: int | None = None
 
 
-class Health(Struct, frozen=True):
-    """What is known of a CLI. Without a program nothing else is."""
-
-    program: str | None
-    version: str | None = None
-    model: ModelStatus = "unknown"
-    prompt: PromptCheck = PromptCheck("skipped")
-
-
 class _Ran(Struct, frozen=True):
     output: bytes
     errors: str
     ending: Ending
     in_time: bool
-
-
-def check(
-    client: Client, override: Override, model: str | None = None, prompt: str | None = None, seconds: float = 60.0
-) -> Health:
-    """Everything at once. The CLI's model is asked, which may cost something, only with a prompt."""
-    program = find_program(client, override)
-    if program is None:
-        return Health(None)
-    asked = prompt_check(client, override, prompt, model, seconds) if prompt else PromptCheck("skipped")
-    return Health(program, version(client, override), models(client, override, model), asked)
 
 
 def find_program(client: Client, override: Override) -> str | None:
@@ -73,6 +53,14 @@ def find_program(client: Client, override: Override) -> str | None:
         if found := shutil.which(str(Path(name).expanduser())):
             return found
     return None
+
+
+def why_missing(client: Client, override: Override) -> str:
+    """What to do where `find_program` finds nothing."""
+    if override.command:
+        return f"{override.command[0]} is not there, or can't be run: see [clients.{client.name}] in the settings"
+    words = " or ".join(client.programs) or client.name
+    return f"{words} is not on PATH: install it, or set [clients.{client.name}] command"
 
 
 def version(client: Client, override: Override) -> str | None:

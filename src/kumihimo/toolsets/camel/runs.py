@@ -16,6 +16,7 @@ from kumihimo.services.executions import Sight
 from kumihimo.services.outputs import Output
 from kumihimo.store.paging import Page
 from kumihimo.toolsets.camel.answer import Answer
+from kumihimo.toolsets.camel.executions import status_word as process_word
 
 
 class StartedAgent(Answer, frozen=True):
@@ -138,7 +139,7 @@ def status_word(run: Execution) -> str:
     """How a run is, in one word: what it reported comes first, and what has not begun is queued."""
     if run.report is not None:
         return "resultReported"
-    return {"planned": "queued", "starting": "running", "timed_out": "timedOut"}.get(run.status, run.status)
+    return process_word(run)
 
 
 def started_agent(it: Sight) -> StartedAgent:
