@@ -50,10 +50,16 @@ class Run:
             os.killpg(self.process.pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(10)
-        for pid in self.processes():
+        # A process that is being killed may have started another in between, and one that was killed takes a moment to go.
+        until(lambda: not self._kill_what_is_left())
+        self.wait()
+
+    def _kill_what_is_left(self) -> list[int]:
+        left = self.processes()
+        for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        self.wait()
+        return left
 
     def processes(self) -> list[int]:
         """Every process that has our mark in its environment."""
