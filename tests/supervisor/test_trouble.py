@@ -26,7 +26,7 @@ COMMITS = {
 }
 # What finds the store away, in the middle of many.
 READS = {
-    "before a launch": f"{_RUNS}.stage_before",
+    "before a launch": "kumihimo.services.agents:Agents.show",
     "at the question what waits": f"{_RUNS}.waiting",
     "at the question who is to be stopped": f"{_RUNS}.to_be_stopped",
     "when it renews its lease": "kumihimo.services.hosts:Hosts.renew",

@@ -26,11 +26,13 @@ from kumihimo.domain.errors import (
 from kumihimo.domain.group import Group, GroupMode, OnFailure
 from kumihimo.domain.project import Project
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
+from kumihimo.services.board import Board
 from kumihimo.services.checkups import look_again
 from kumihimo.services.definitions import defined, welcome
 from kumihimo.services.executions import Sight
 from kumihimo.services.groups import Errand, Limits
-from kumihimo.services.hosting import ensure, find_running
+from kumihimo.services.hosting import ensure, find_running, was_started
+from kumihimo.settings import Settings
 
 GroupId = Annotated[str, Meta(description="The id of the group.")]
 _REFUSALS = (
@@ -103,6 +105,11 @@ class GroupView(Struct, frozen=True):
     runs: list[Sight]
 
 
+def _held_up(settings: Settings, board: Board) -> bool:
+    """Nothing but writing a wish down, unless a host process has to be started or a missing program looked for."""
+    return not was_started(settings.state_folder) or board.hosts.any_missing()
+
+
 @operation("group.create", CreateGroup, Group, InvalidValue)
 def create(call: Call, arguments: CreateGroup) -> Group:
     """A new group for runs that belong together."""
@@ -133,7 +140,7 @@ def delete(call: Call, arguments: NameGroup) -> Deleted:
     return Deleted(call.board.groups.delete(arguments.group))
 
 
-@operation("group.run", RunAgents, Started, EmptyAgents, *_REFUSALS, slow=True)
+@operation("group.run", RunAgents, Started, EmptyAgents, *_REFUSALS, slow=_held_up)
 def run(call: Call, arguments: RunAgents) -> Started:
     """Start one or more agents at once. Nothing is started where any of them can't be."""
     _prepare(call, {one.role for one in arguments.agents})
@@ -148,7 +155,7 @@ def run(call: Call, arguments: RunAgents) -> Started:
     return Started(board.executions.sights([run.id for run in runs]))
 
 
-@operation("group.plan", RunStages, Planned, EmptyStages, EmptyStageTasks, PlanFailed, *_REFUSALS, slow=True)
+@operation("group.plan", RunStages, Planned, EmptyStages, EmptyStageTasks, PlanFailed, *_REFUSALS, slow=_held_up)
 def plan(call: Call, arguments: RunStages) -> Planned:
     """Start agents stage by stage: each stage begins when everything of the one before is done, and is told its results."""
     _prepare(call, {one.role for stage in arguments.stages for one in stage.tasks})

@@ -90,7 +90,10 @@ def show(call: Call, arguments: NameMemory) -> Memory:
 @operation("memory.preview", PreviewMemories, Preview, reads=True)
 def preview(call: Call, arguments: PreviewMemories) -> Preview:
     """Exactly what an agent of this project is given to read."""
-    return call.board.memories.preview(call.place, category=arguments.category, status=arguments.status)
+    memories = call.board.memories
+    # Who looks at what agents are given may look at the files next: a copy that could not be made before is made now.
+    memories.mend_files(call.place)
+    return memories.preview(call.place, category=arguments.category, status=arguments.status)
 
 
 @operation("memory.update", UpdateMemory, Memory, MemoryNotFound, InvalidValue, IllegalTransition, idempotent=True)

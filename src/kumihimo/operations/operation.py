@@ -22,6 +22,7 @@ from kumihimo.settings import Settings
 _PLAIN = 10_000
 A = TypeVar("A", bound=msgspec.Struct)
 R = TypeVar("R")
+Slowness = bool | Callable[[Settings, Board], bool]
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -107,8 +108,9 @@ class Call:
 class Operation(Generic[A, R]):
     """A verb. `reads`: changes nothing. `idempotent`: once or twice is the same. `destructive`: takes something away.
 
-    `slow`: takes longer than others should wait for. `patience`: it waits; its handler answers None while there is
-    nothing to answer, is asked again after every event, and after so many seconds its answer is `in_vain`.
+    `slow`: takes longer than others should wait for; a function where that depends on how things are. `patience`: it
+    waits; its handler answers None while there is nothing to answer, is asked again after every event, and after so many
+    seconds its answer is `in_vain`.
     """
 
     def __init__(
@@ -122,7 +124,7 @@ class Operation(Generic[A, R]):
         reads: bool,
         idempotent: bool,
         destructive: bool,
-        slow: bool = False,
+        slow: Slowness = False,
         patience: Callable[[A], float] | None = None,
         in_vain: Any = None,
     ) -> None:
@@ -189,7 +191,7 @@ def operation(
     reads: bool = False,
     idempotent: bool = False,
     destructive: bool = False,
-    slow: bool = False,
+    slow: Slowness = False,
     patience: Callable[[A], float] | None = None,
     in_vain: Any = None,
 ) -> Callable[[Callable[[Call, A], R]], Operation[A, R]]:

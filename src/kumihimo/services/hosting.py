@@ -47,6 +47,11 @@ def find_running(folder: Path) -> Running | None:
     return found if found.alive else None
 
 
+def was_started(folder: Path) -> bool:
+    """Whether there was a host process and nobody has ended it: a glance, where `find_running` looks whether it lives."""
+    return (folder / FILE).exists()
+
+
 def ensure(settings: Settings, arguments: Sequence[str] = ()) -> Running:
     """The host process, started on its own where there is none. StartFailed, with what it said, where it does not come up."""
     found = find_running(settings.state_folder)

@@ -25,6 +25,11 @@ _DEAF_SECONDS = 0.25
 
 
 class Bell(Protocol):
+    @property
+    def descriptor(self) -> int | None:
+        """What becomes readable when it is rung, for who can wait for several things at once; not every bell has one."""
+        ...
+
     def wait(self, seconds: float) -> bool:
         """True as soon as something was rung since the last wait; False after so many seconds."""
         ...
@@ -43,6 +48,10 @@ class InotifyBell:
             self.close()
             raise OSError(ctypes.get_errno(), "inotify is not to be had")
 
+    @property
+    def descriptor(self) -> int | None:
+        return self._file
+
     def wait(self, seconds: float) -> bool:
         # Not select(): that knows only the first 1,024 descriptors.
         poll = select.poll()
@@ -60,6 +69,8 @@ class InotifyBell:
 
 class PollingBell:
     """Looks at a number that changes whenever another connection has committed."""
+
+    descriptor = None
 
     def __init__(self, version: Callable[[], int], close: Callable[[], None]) -> None:
         self._version = version
@@ -80,6 +91,9 @@ class PollingBell:
 
 class ListeningBell:
     """A PostgreSQL connection of its own, which hears the notices; opened again when it was lost."""
+
+    # Its connection has one, but it is another one after each reconnection.
+    descriptor = None
 
     def __init__(self, listen: Callable[[], Any]) -> None:
         self._listen = listen

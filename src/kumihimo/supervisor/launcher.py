@@ -35,11 +35,25 @@ class Launcher:
         self._runs = settings.state_folder / "runs"
         self._secrets = secrets_in(os.environ)
         self._known_settings: dict[Path, tuple[tuple[float, ...], Settings]] = {}
+        # Looked at within the same moment, and so the same for all that are launched in it.
+        self._current_settings: dict[Path, Settings] = {}
+
+    def look_again(self) -> None:
+        """Settings may have changed since something was last launched."""
+        self._current_settings.clear()
 
     def folder_of(self, execution_id: str) -> RunFolder:
         return RunFolder(self._runs / execution_id)
 
-    def launch(self, run: Execution, agent: Agent, token: str, stage_before: list[Sight], before: Usage) -> WatchedRun:
+    def launch(
+        self,
+        run: Execution,
+        agent: Agent,
+        token: str,
+        stage_before: list[Sight],
+        before: Usage,
+        decisions: str = "",
+    ) -> WatchedRun:
         """Start it. SpawnFailed, with nothing started, where something that it needs is not there."""
         directory = Path(run.working_directory or "")
         if not directory.is_dir():
@@ -49,7 +63,7 @@ class Launcher:
         own = settings.clients.get(run.client, configuration.Client())
         folder = self.folder_of(run.id)
         order = Order(
-            prompt=compose(run, stage_before),
+            prompt=compose(run, stage_before, decisions),
             working_directory=directory,
             private_folder=folder.private,
             system_prompt=defined(agent, settings).system_prompt,
@@ -100,6 +114,12 @@ class Launcher:
 
     def _settings_at(self, folder: Path) -> Settings:
         """The settings that hold in a folder: those of its repository win over the user's. Read again when a file changed."""
+        current = self._current_settings.get(folder)
+        if current is None:
+            current = self._current_settings[folder] = self._read_settings(folder)
+        return current
+
+    def _read_settings(self, folder: Path) -> Settings:
         files = (self._settings.config_folder / "config.toml", *_project_files(folder))
         stamp = tuple(_changed_at(file) for file in files)
         known = self._known_settings.get(folder)

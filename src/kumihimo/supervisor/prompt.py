@@ -1,4 +1,5 @@
-"""The prompt that an agent gets: who it is in this run, what the stage before found out, and what is wanted of it.
+"""The prompt that an agent gets: who it is in this run, what the project has decided, what the stage before found out, and
+what is wanted of it.
 
 The role's system prompt comes before all of this, by the way that each CLI has for it.
 """
@@ -14,9 +15,11 @@ from kumihimo.services.executions import Sight
 _LONGEST = 20_000
 
 
-def compose(run: Execution, before: Sequence[Sight]) -> str:
-    """`before` are the runs of the previous stage."""
+def compose(run: Execution, before: Sequence[Sight], decisions: str = "") -> str:
+    """`before` are the runs of the previous stage; `decisions` is the page of the project's memory bank, given word for word."""
     parts = [_introduction(run)]
+    if decisions:
+        parts.append(decisions)
     if before:
         parts.append(_results(before))
     parts.append(run.prompt)

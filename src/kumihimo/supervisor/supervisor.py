@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
+from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import KumihimoError, StoreError
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.observation import Usage
@@ -66,7 +67,8 @@ class Supervisor:
         self._ended: list[WatchedRun] = []
         board.store.actor = "supervisor"
         self._wake = Wake(lambda: bell_of(board.store))
-        self._poll.register(self._wake.reading, select.EPOLLIN)
+        for descriptor in self._wake.descriptors:
+            self._poll.register(descriptor, select.EPOLLIN)
 
     def run(self) -> None:
         """Until `stop` is called. Runs go on without us; whoever comes next takes them over."""
@@ -77,6 +79,7 @@ class Supervisor:
                     if not taken_over:
                         self._take_over()
                         taken_over = True
+                        self._mend_copies()
                     self._turn()
                 except StoreError as error:
                     # A full disk, or a database that is away: nothing is lost by waiting for it.
@@ -164,19 +167,23 @@ class Supervisor:
 
     def _launch_claimed(self) -> None:
         """Where the store fails in between, the rest is launched when it is back."""
+        self._launcher.look_again()
+        team: dict[str, Agent] = {}
         while self._claimed:
             self._refill_at = time.monotonic() + _REFILL_SECONDS
-            self._launch(*self._claimed[0])
+            run, token = self._claimed[0]
+            if run.agent_id not in team:
+                team[run.agent_id] = self._board.agents.show(run.agent_id)
+            self._launch(run, team[run.agent_id], token)
             self._claimed.pop(0)
         self._note_starts()
 
-    def _launch(self, run: Execution, token: str) -> None:
+    def _launch(self, run: Execution, agent: Agent, token: str) -> None:
         board = self._board
-        before = board.executions.stage_before(run)
+        before = board.executions.stage_before(run) if run.stage else []
         try:
-            watched = self._launcher.launch(
-                run, board.agents.show(run.agent_id), token, before, self._usage_before(run)
-            )
+            decisions = board.memories.decisions(run.project_id)
+            watched = self._launcher.launch(run, agent, token, before, self._usage_before(run), decisions)
         except SpawnFailed as error:
             board.executions.fail(run.id, run.fence, "spawn_failed", error=str(error)[:2_000])
             return
@@ -320,6 +327,11 @@ class Supervisor:
                 self._board.executions.cancel(run.id, run.fence)
             else:
                 self._board.executions.lose(run.id, run.fence, error="its folder is gone")
+
+    def _mend_copies(self) -> None:
+        """What could not be written when a decision was made, because its folder was not there or we were elsewhere."""
+        for trouble in self._board.memories.write_files():
+            self._say(f"the copy of the memory bank is not up to date: {trouble}")
 
     def _adopt(self, run: Execution) -> None:
         if run.status == "starting":

@@ -19,6 +19,7 @@ from kumihimo.engine.processes.wrapper import MARKER, NURSERY
 
 _NURSE = Path(__file__).with_name("nurse.py")
 _PATIENCE_SECONDS = 10.0
+_LOW = 2
 
 
 class Shell:
@@ -79,7 +80,7 @@ class Nursery:
 
     @property
     def low(self) -> bool:
-        return len(self._ready) + self._asked < self._size // 2
+        return len(self._ready) + self._asked < _LOW
 
     def refill(self, most: int | None = None) -> None:
         """Ask for as many as are missing, or for some of them; they come by themselves."""

@@ -38,10 +38,26 @@ class Alarm:
         try:
             self._wake()
             while self._waiting:
-                if await asyncio.to_thread(bell.wait, LOOK_AGAIN_SECONDS):
+                if await self._rung(bell):
                     self._wake()
         finally:
             bell.close()
+
+    async def _rung(self, bell: Bell) -> bool:
+        """Whether it rang within the time that one may go without a look."""
+        descriptor = bell.descriptor
+        if descriptor is None:
+            return await asyncio.to_thread(bell.wait, LOOK_AGAIN_SECONDS)
+        # Heard by the loop itself: a thread would have to be woken first, and then wake the loop.
+        loop, heard = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(descriptor, heard.set)
+        try:
+            await asyncio.wait_for(heard.wait(), LOOK_AGAIN_SECONDS)
+        except TimeoutError:
+            return False
+        finally:
+            loop.remove_reader(descriptor)
+        return bell.wait(0.0)
 
     def _wake(self) -> None:
         """Also once the bell is there: what was rung while it was being opened was heard by nobody."""

@@ -211,7 +211,7 @@ class ToolCall:
             given = self._decode(arguments)
         except msgspec.DecodeError as error:
             raise refuse_arguments(self.toolset.dialect, str(error)) from None
-        if self._at_once:
+        if self._at_once or (self._depends and self.door.does_at_once(self._operation)):
             return self._work(self.door.board, client, given)
         return self.door.elsewhere(lambda board: self._work(board, client, given))
 
@@ -223,7 +223,8 @@ class ToolCall:
         self._operation = self.tool.bound_operation()
         self._decode = msgspec.json.Decoder(arguments_type(self.tool)).decode
         self._names = wire_names(self.tool)
-        self._at_once = self.door.does_at_once(self._operation)
+        self._depends = callable(self._operation.slow)
+        self._at_once = not self._depends and self.door.does_at_once(self._operation)
         self._takes_token = self.tool.caller == "session_token"
 
     def _work(self, board: Board, client: Any, given: Any) -> bytes:

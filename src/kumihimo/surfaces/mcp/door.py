@@ -78,7 +78,10 @@ class Door:
 
     def does_at_once(self, operation: Operation[Any, Any]) -> bool:
         """Whether an operation is short enough to be done where it arrives."""
-        return operation.patience is None and not operation.slow and not self.remote
+        if operation.patience is not None or self.remote:
+            return False
+        slow = operation.slow
+        return not (slow if isinstance(slow, bool) else slow(self.settings, self.board))
 
     def perform_reading(self, work: Callable[[Board], R]) -> Any:
         """Some reading: now, or, where it may take long, as a coroutine that does it elsewhere."""

@@ -27,6 +27,7 @@ EDITOR: tuple[tuple[type[KumihimoError], int, str], ...] = (
     (errors.ConfigError, -32006, "ConfigError"),
     (errors.InvalidValue, -32007, "ValidationError"),
     (errors.NotFound, -32007, "ValidationError"),
+    (errors.GitError, -32008, "GitError"),
 )
 
 
@@ -49,6 +50,7 @@ LEAD: tuple[tuple[type[KumihimoError], str], ...] = (
     (errors.ReportRefused, "REPORT_REFUSED"),
     (errors.NotResumable, "AGENT_NOT_RESUMABLE"),
     (errors.InvalidValue, "INVALID_VALUE"),
+    (errors.GitError, "GIT_FAILED"),
     (errors.StoreError, "STORE_FAILED"),
 )
 
