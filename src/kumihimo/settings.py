@@ -15,6 +15,8 @@ Admission = Literal["auto", "slots"]
 PROJECT_FILE = "kumi.toml"
 # An agent that says nothing for so long hangs. The longest that a tool of theirs may take is well below it.
 SILENCE_MS = 30 * 60 * 1000
+# A command of a definition of done that takes longer than this is not going to end.
+CHECK_MS = 10 * 60 * 1000
 
 
 class Client(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,6 +45,20 @@ class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     events_days: float = 30.0
 
 
+class RunnerAgent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[runner.agents."agt_…"]`: an agent that this Runner may start. Its passkey is in the environment: `"${NAME}"`."""
+
+    passkey: str
+
+
+class RunnerSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[runner]`: which server it asks, how many instances it starts at once, and of which agents."""
+
+    server: str | None = None
+    max_concurrent: int | None = None
+    agents: dict[str, RunnerAgent] = msgspec.field(default_factory=dict[str, RunnerAgent])
+
+
 class ProjectSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[project]` of a repository's file."""
 
@@ -50,18 +66,19 @@ class ProjectSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a settings file may hold. `runner`, `hub` and `server` are read by those who run them."""
+    """What a settings file may hold. `hub` and `server` are read by those who run them."""
 
     db: str | None = None
     lang: Language | None = None
     max_concurrent: int | None = None
     admission: Admission | None = None
     silence_timeout_ms: int | None = None
+    check_timeout_ms: int | None = None
     project: ProjectSection | None = None
     clients: dict[str, Client] | None = None
     agents: dict[str, AgentDefinition] | None = None
     retention: Retention | None = None
-    runner: dict[str, Any] | None = None
+    runner: RunnerSection | None = None
     hub: dict[str, Any] | None = None
     server: dict[str, Any] | None = None
 
@@ -87,9 +104,11 @@ class Settings(msgspec.Struct, frozen=True):
     max_concurrent: int
     admission: Admission
     silence_timeout_ms: int
+    check_timeout_ms: int
     clients: dict[str, Client]
     agents: dict[str, AgentDefinition]
     retention: Retention
+    runner: RunnerSection = RunnerSection()
 
     @property
     def token_file(self) -> Path:
@@ -123,10 +142,23 @@ def load(flags: Flags, environ: Mapping[str, str], folder: Path) -> Settings:
         max_concurrent=_positive("max_concurrent", first(None, "max_concurrent", 10)),
         admission=_admission(first(None, "admission", "auto")),
         silence_timeout_ms=_positive("silence_timeout_ms", first(None, "silence_timeout_ms", SILENCE_MS)),
+        check_timeout_ms=_positive("check_timeout_ms", first(None, "check_timeout_ms", CHECK_MS)),
         clients={**(user.clients or {}), **(repository.clients or {})},
         agents={**(user.agents or {}), **(repository.agents or {})},
         retention=repository.retention or user.retention or Retention(),
+        runner=_runner(repository.runner or RunnerSection(), user.runner or RunnerSection()),
     )
+
+
+def from_environment(where: str, text: str, environ: Mapping[str, str]) -> tuple[str, str]:
+    """The variable that `${NAME}` names, and its value. A secret stands in no file: any other text is a ConfigError."""
+    name = text[2:-1] if text.startswith("${") and text.endswith("}") else ""
+    if not (name.isidentifier() and name.isascii()):
+        raise ConfigError(where, "bad_setting", reason='it is to name a variable, as in "${NAME}"')
+    value = environ.get(name)
+    if not value:
+        raise ConfigError(where, "bad_setting", reason=f"the variable {name} is not set in the environment")
+    return name, value
 
 
 def language_of(environ: Mapping[str, str], flag: str | None = None) -> Language:
@@ -145,6 +177,7 @@ name = {msgspec.json.encode(name).decode()}
 
 # max_concurrent = 10          # runs at once on one host
 # silence_timeout_ms = 1800000  # a run that says nothing for so long is ended
+# check_timeout_ms = 600000     # a command of a definition of done may take so long
 
 # [agents.coder]
 # client = "codex"
@@ -152,6 +185,9 @@ name = {msgspec.json.encode(name).decode()}
 
 # [clients.claude-code]
 # args = ["--max-turns", "50"]  # appended to the command line
+
+# [runner.agents."agt_..."]      # whom `kumi runner` starts
+# passkey = "${{CODER_PASSKEY}}"
 
 # [retention]
 # events_days = 30
@@ -250,6 +286,15 @@ def _positive(name: str, value: int | str) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0:
         return int(value)
     raise ConfigError(name, "bad_setting", reason=f"{value!r} is not a number above 0")
+
+
+def _runner(repository: RunnerSection, user: RunnerSection) -> RunnerSection:
+    most = user.max_concurrent if repository.max_concurrent is None else repository.max_concurrent
+    return RunnerSection(
+        repository.server or user.server,
+        None if most is None else _positive("runner.max_concurrent", most),
+        {**user.agents, **repository.agents},
+    )
 
 
 def _admission(value: str) -> Admission:

@@ -103,6 +103,27 @@ def test_the_token_of_a_run_does_not_open_the_tools_of_a_lead(shop: Shop, lead: 
     lead.wait(run)
 
 
+def test_a_run_reports_its_task_completed_with_its_own_token_and_no_session(
+    shop: Shop, lead: Lead, host: Running
+) -> None:
+    (run,) = lead.run(lead.group(), shop.script("waits").hang())
+    until(lambda: lead.status(run)["status"] == "running")
+    execution = shop.board.executions.show(run)
+    token = shop.board.tokens.issue(Token("run", execution.agent_id, execution.project_id, execution.id))
+    own = HttpLead(host, token)
+
+    def call(name: str, **arguments: Any) -> Any:
+        status, answer = own.ask("tools/call", {"name": name, "arguments": arguments}, "/mcp/worker")
+        assert status == 200, answer
+        return answer["result"]["structuredContent"]
+
+    assert call("report_completed", result="failed", summary="It rains.")["success"]
+    assert call("logout")["success"]
+
+    assert lead.status(run)["result"] | {"status": "failure", "summary": "It rains."} == lead.status(run)["result"]
+    lead.call("cancel_agent", agentId=run)
+
+
 def test_no_secret_of_a_run_is_kept_in_what_it_printed(shop: Shop, lead: Lead) -> None:
     (run,) = lead.run(lead.group(), shop.script("leaks").say("My token is {{env:KUMI_RUN_TOKEN}}."))
     lead.ended(run)

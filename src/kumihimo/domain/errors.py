@@ -12,11 +12,17 @@ KumihimoError
 │   ├── IllegalTransition  TaskNotReady  SessionAlreadyRunning  StaleFence
 │   ├── HandoffAlreadyAccepted  GroupHasRunningAgents  GroupNotActive  TaskHeld
 │   ├── ModeMismatch  RoleUnavailable  MaxConcurrentReached  ReportRefused  NotResumable
+│   ├── ScopesOverlap  NothingToMerge
 │   └── StartFailed  PlanFailed
 ├── Refused
 │   └── LoginRefused  TokenRefused  TaskRefused  ExecutionRefused  AgentBusy  PermissionDenied
 ├── ConfigError
 │   └── ProjectUnclear  NoProject
+├── GitError
+│   ├── GitMissing  NotARepository  UnsafeRepository  GitLocked  FilterMissing
+│   ├── HeadUnborn  HeadDetached  UnknownRevision  BranchTaken
+│   ├── WorktreeNotFound  WorktreeHeld  WorktreeInTheWay  SnapshotNotFound  UnfinishedOperation
+│   └── ChangesInTheWay  NotFastForward
 └── StoreError
     └── StoreUnreachable  StoreNotOurs  StoreTooNew  StoreDamaged  StoreNotWritable  StoreNotEmpty  LibraryTooOld
 
@@ -28,29 +34,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-Fact = str | int | None
-
-
-def listed(values: Iterable[str]) -> str:
-    """Values as a text for a message."""
-    return ", ".join(values)
-
-
-class KumihimoError(Exception):
-    """A refusal that the caller can understand and act on. `facts` fill in its message."""
-
-    def __init__(self, **facts: Fact) -> None:
-        super().__init__(type(self).__name__)
-        self.facts = facts
-
-    @property
-    def code(self) -> str:
-        return type(self).__name__
-
-    def __str__(self) -> str:
-        from kumihimo.domain.messages import render
-
-        return render(self, "en")
+from kumihimo.domain.git_errors import BranchTaken as BranchTaken
+from kumihimo.domain.git_errors import ChangesInTheWay as ChangesInTheWay
+from kumihimo.domain.git_errors import FilterMissing as FilterMissing
+from kumihimo.domain.git_errors import GitError as GitError
+from kumihimo.domain.git_errors import GitLocked as GitLocked
+from kumihimo.domain.git_errors import GitMissing as GitMissing
+from kumihimo.domain.git_errors import HeadDetached as HeadDetached
+from kumihimo.domain.git_errors import HeadUnborn as HeadUnborn
+from kumihimo.domain.git_errors import NotARepository as NotARepository
+from kumihimo.domain.git_errors import NotFastForward as NotFastForward
+from kumihimo.domain.git_errors import SnapshotNotFound as SnapshotNotFound
+from kumihimo.domain.git_errors import UnfinishedOperation as UnfinishedOperation
+from kumihimo.domain.git_errors import UnknownRevision as UnknownRevision
+from kumihimo.domain.git_errors import UnsafeRepository as UnsafeRepository
+from kumihimo.domain.git_errors import WorktreeHeld as WorktreeHeld
+from kumihimo.domain.git_errors import WorktreeInTheWay as WorktreeInTheWay
+from kumihimo.domain.git_errors import WorktreeNotFound as WorktreeNotFound
+from kumihimo.domain.refusal import Fact as Fact
+from kumihimo.domain.refusal import KumihimoError as KumihimoError
+from kumihimo.domain.refusal import listed as listed
 
 
 class NotFound(KumihimoError):
@@ -170,6 +173,20 @@ class SessionAlreadyRunning(WrongState):
 
     def __init__(self, task: int, session: int | None) -> None:
         super().__init__(task=task, session=session)
+
+
+class ScopesOverlap(WrongState):
+    """Another run is writing what this one may write."""
+
+    def __init__(self, task: int, other: int, run: str) -> None:
+        super().__init__(task=task, other=other, run=run)
+
+
+class NothingToMerge(WrongState):
+    """There is no work that could be merged. `problem` is a key of the messages' table of problems."""
+
+    def __init__(self, name: str | int, problem: str, **facts: Fact) -> None:
+        super().__init__(name=name, problem=problem, **facts)
 
 
 class TaskHeld(WrongState):

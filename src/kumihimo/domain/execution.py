@@ -125,6 +125,15 @@ class Execution(Struct, frozen=True):
     """Processes that would not die when the run was stopped."""
     branch: str | None = None
     worktree: str | None = None
+    base: str | None = None
+    """The commit that its work begins at."""
+    host_id: str | None = None
+    """Where it was run: claims end with the run, this stays."""
+    auto: bool = False
+    """Everything is approved beforehand. Only said of runs that would ask somebody otherwise."""
+    skip_checks: bool = False
+    unverified: bool = False
+    """What it left behind has not been looked at yet."""
 
     @property
     def live(self) -> bool:
@@ -140,9 +149,17 @@ class Execution(Struct, frozen=True):
         """By its own word where it gave one, else by what the process did."""
         return self.report.status == "success" if self.report else self.status == "completed"
 
-    def queue(self, at: datetime) -> Change[Execution]:
-        """Its stage has come. It keeps its place in the queue: who asked first is served first."""
-        return Change(replace(self, status=self._next("queue")), "execution.queued", at)
+    def queue(self, at: datetime, **facts: object) -> Change[Execution]:
+        """Its stage has come, or its place is ready. It keeps its place in the queue: who asked first is served first."""
+        return Change(replace(self, status=self._next("queue"), **facts), "execution.queued", at)
+
+    def verify(self, at: datetime, **facts: object) -> Change[Execution]:
+        """What it left behind was looked at."""
+        return Change(replace(self, unverified=False, **facts), "execution.verified", at)
+
+    def merge(self, at: datetime) -> Change[Execution]:
+        """Its work is in the branch that it was meant for."""
+        return Change(replace(self, dod_result="merged"), "execution.merged", at)
 
     def stop(self, why: Stopping, at: datetime) -> Change[Execution]:
         """It is to be ended. The first reason stays, but for the patience that is lost with it."""
@@ -152,7 +169,7 @@ class Execution(Struct, frozen=True):
     def claim(self, owner: str, lease_until: datetime, at: datetime) -> Change[Execution]:
         """Taken by one host: a new fence makes every earlier claim stale."""
         status = self._next("claim")
-        taken = replace(self, status=status, owner=owner, lease_until=lease_until, fence=self.fence + 1)
+        taken = replace(self, status=status, owner=owner, host_id=owner, lease_until=lease_until, fence=self.fence + 1)
         return Change(taken, "execution.claimed", at)
 
     def release(self, at: datetime) -> Change[Execution]:

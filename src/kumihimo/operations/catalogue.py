@@ -23,6 +23,9 @@ NOUNS = (
     "groups",
     "runs",
     "roles",
+    "workers",
+    "merges",
+    "worktrees",
     "upkeep",
 )
 _MODULE_OF = {
@@ -40,6 +43,9 @@ _MODULE_OF = {
     "group": "groups",
     "run": "runs",
     "role": "roles",
+    "worker": "workers",
+    "merge": "merges",
+    "worktree": "worktrees",
     "board": "upkeep",
 }
 

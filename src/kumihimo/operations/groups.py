@@ -60,6 +60,12 @@ class AgentToRun(Arguments, frozen=True, rename={"working_directory": "workingDi
     timeout_ms: Annotated[int | None, Meta(description="After so long it is ended. No limit if left out.")] = None
 
 
+class AgentToPlace(AgentToRun, frozen=True):
+    """One agent to start, in a folder or in a worktree of its own."""
+
+    worktree: Annotated[bool, Meta(description="Work in a git worktree of its own, on a branch of its own.")] = False
+
+
 class StageToRun(Arguments, frozen=True):
     """What is done at once, before the next stage begins."""
 
@@ -68,7 +74,7 @@ class StageToRun(Arguments, frozen=True):
 
 class RunAgents(Arguments, frozen=True):
     group: GroupId
-    agents: Annotated[list[AgentToRun], Meta(description="The agents to start, all at once.")]
+    agents: Annotated[list[AgentToPlace], Meta(description="The agents to start, all at once.")]
 
 
 class RunStages(Arguments, frozen=True):
@@ -105,8 +111,10 @@ class GroupView(Struct, frozen=True):
     runs: list[Sight]
 
 
-def _held_up(settings: Settings, board: Board) -> bool:
-    """Nothing but writing a wish down, unless a host process has to be started or a missing program looked for."""
+def _held_up(settings: Settings, board: Board, arguments: RunAgents | RunStages) -> bool:
+    """Nothing but writing a wish down, unless a host process has to be started, a missing program looked for, or a place made."""
+    if isinstance(arguments, RunAgents) and any(one.worktree for one in arguments.agents):
+        return True
     return not was_started(settings.state_folder) or board.hosts.any_missing()
 
 
@@ -151,7 +159,13 @@ def run(call: Call, arguments: RunAgents) -> Started:
         # Looked at first, so that a refused request does not even start a supervisor.
         board.groups.require_runnable(arguments.group, errands, limits)
         ensure(call.settings)
-    runs = board.groups.run(arguments.group, errands, limits)
+    wanted = [one.worktree for one in arguments.agents]
+    if not any(wanted):
+        runs = board.groups.run(arguments.group, errands, limits)
+    else:
+        from kumihimo.services.placing import run_in_worktrees
+
+        runs = run_in_worktrees(board, call.settings, project, arguments.group, errands, wanted, limits)
     return Started(board.executions.sights([run.id for run in runs]))
 
 

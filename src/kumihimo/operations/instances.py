@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from kumihimo import __version__
-from kumihimo.domain.errors import AgentNotFound, IllegalTransition, InvalidValue, ProjectNotFound
+from kumihimo.domain.errors import AgentBusy, AgentNotFound, IllegalTransition, InvalidValue, ProjectNotFound
 from kumihimo.domain.instance import InstanceState
 from kumihimo.domain.token import Token
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
@@ -50,6 +50,7 @@ class ReportInstance(Arguments, frozen=True):
     working_directory: Annotated[str | None, Meta(description="Where it works.")] = None
     exit_code: Annotated[int | None, Meta(description="How it ended.")] = None
     signal: Annotated[str | None, Meta(description="The signal that ended it.")] = None
+    last_lines: Annotated[str | None, Meta(description="The last things it said, without secrets.")] = None
 
 
 class WaitForWork(Arguments, frozen=True):
@@ -84,7 +85,7 @@ def should_start(call: Call, arguments: AgentAndProject) -> Verdict:
 
 
 @operation(
-    "instance.report", ReportInstance, Reported, AgentNotFound, ProjectNotFound, IllegalTransition, InvalidValue,
+    "instance.report", ReportInstance, Reported, AgentNotFound, ProjectNotFound, AgentBusy, IllegalTransition, InvalidValue,
     idempotent=True,
 )  # fmt: skip
 def report(call: Call, arguments: ReportInstance) -> Reported:
@@ -97,6 +98,7 @@ def report(call: Call, arguments: ReportInstance) -> Reported:
         working_directory=arguments.working_directory,
         exit_code=arguments.exit_code,
         signal=arguments.signal,
+        last_lines=arguments.last_lines,
     )
 
 

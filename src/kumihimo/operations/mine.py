@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -137,8 +137,9 @@ def _own_task(call: Call, given: str | None) -> str:
     """A task of the caller's own project. TaskRefused for any other, as for one that is not there."""
     board, session = call.board, call.session
     if given is None:
-        mine = board.assignments.all(session)
-        if not mine:
+        own = call.caller.execution_id
+        mine = [board.assignments.of_run(own)] if own else board.assignments.all(session)
+        if not mine or mine[0] is None:
             raise TaskRefused
         return mine[0].task.id
     try:
@@ -176,7 +177,9 @@ def colleague(call: Call, arguments: NameColleague) -> Agent:
 @operation("mine.task", Nothing, MaybeAssignment, TokenRefused, idempotent=True)
 def task(call: Call, _: Nothing) -> MaybeAssignment:
     """The task you are to work on now, with its context and the latest handoff."""
-    return MaybeAssignment(call.board.assignments.current(call.session))
+    session, own = call.session, call.caller.execution_id
+    assignments = call.board.assignments
+    return MaybeAssignment(assignments.of_run(own) if own else assignments.current(session))
 
 
 @operation("mine.open_tasks", Nothing, list[Assignment], TokenRefused, reads=True)
@@ -195,10 +198,13 @@ def tasks(call: Call, arguments: ListMine) -> list[TaskView]:
 @operation("mine.report", ReportTask, Done, TokenRefused)
 def report(call: Call, arguments: ReportTask) -> Done:
     """Say what came of your task. The session is over with it."""
-    session = call.session
-    settled = call.board.assignments.report(
-        session, arguments.result, summary=arguments.summary, next_steps=arguments.next_steps
-    )
+    session, own = call.session, call.caller.execution_id
+    told: dict[str, Any] = {"summary": arguments.summary, "next_steps": arguments.next_steps}
+    assignments = call.board.assignments
+    if own is not None:
+        settled = assignments.report_run(own, arguments.result, **told)
+        return Done(settled.status if settled else None, arguments.result == "success")
+    settled = assignments.report(session, arguments.result, **told)
     return Done(settled.status if settled else None, bool(settled and settled.claimed_by))
 
 
@@ -283,6 +289,9 @@ def end_session(call: Call, arguments: EndMySession) -> Session:
 @operation("mine.logout", Nothing, Session, TokenRefused)
 def logout(call: Call, _: Nothing) -> Session:
     """End your session; the token is good no longer."""
+    if call.caller.execution_id is not None:
+        # A run has no session to end: its token is good for as long as it lasts.
+        return call.session
     return call.board.sessions.end(call.session.id, "logout")
 
 

@@ -22,7 +22,7 @@ from kumihimo.settings import Settings
 _PLAIN = 10_000
 A = TypeVar("A", bound=msgspec.Struct)
 R = TypeVar("R")
-Slowness = bool | Callable[[Settings, Board], bool]
+Slowness = bool | Callable[[Settings, Board, Any], bool]
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -16,6 +16,7 @@ from kumihimo.domain.errors import (
     StartFailed,
 )
 from kumihimo.domain.execution import Execution, Report, ReportStatus
+from kumihimo.domain.proof import Proof
 from kumihimo.operations.agents import Cursor, Limit
 from kumihimo.operations.operation import Arguments, Call, operation
 from kumihimo.services.executions import Sight
@@ -201,4 +202,12 @@ def output(call: Call, arguments: ReadOutput) -> Output:
     return call.board.outputs.read(arguments.run, arguments.cursor, arguments.limit)
 
 
-OPERATIONS = (list_, show, wait, report, stop, go_on, retry, output)
+@operation("run.proof", NameRun, Proof, ExecutionNotFound, reads=True, slow=True)
+def proof(call: Call, arguments: NameRun) -> Proof:
+    """What is known of a run: its commits and changes, its checks, how it ended, and beside that what it says of itself."""
+    from kumihimo.services.verifying import proof_of
+
+    return proof_of(call.board, call.settings, arguments.run)
+
+
+OPERATIONS = (proof, list_, show, wait, report, stop, go_on, retry, output)

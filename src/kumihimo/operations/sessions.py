@@ -9,8 +9,10 @@ from msgspec import Meta
 
 from kumihimo.domain.errors import (
     AgentNotFound,
+    GitError,
     IllegalTransition,
     InvalidValue,
+    NothingToMerge,
     SessionAlreadyRunning,
     SessionNotFound,
     TaskNotFound,
@@ -76,18 +78,39 @@ def start(call: Call, arguments: StartSession) -> WorkSession:
     return call.board.work_sessions.start(call.place, arguments.task, arguments.agent)
 
 
-@operation("session.end", EndSession, WorkSession, SessionNotFound, IllegalTransition, InvalidValue)
+@operation(
+    "session.end", EndSession, WorkSession, SessionNotFound, IllegalTransition, InvalidValue, NothingToMerge, GitError,
+    slow=True,
+)  # fmt: skip
 def end(call: Call, arguments: EndSession) -> WorkSession:
     """Say how it ended. 0 and merged: the task is done. 0 alone: it stays in progress. Anything else blocks it."""
-    return call.board.work_sessions.end(
-        call.place,
-        arguments.session,
-        arguments.exit_code,
-        signal=arguments.signal,
-        dod_result=arguments.dod_result,
-        artifacts=arguments.artifacts,
-        error=_error_text(arguments.error),
-    )
+    sessions = call.board.work_sessions
+    known = sessions.show(call.place, arguments.session)
+    # What was done in a worktree of ours is merged by us: "merged" is then a wish, and the facts decide.
+    ours = known.execution.branch is not None and (arguments.exit_code, arguments.dod_result) == (0, "merged")
+    if known.execution.live or not ours or known.execution.exit_code != arguments.exit_code:
+        known = sessions.end(
+            call.place,
+            arguments.session,
+            arguments.exit_code,
+            signal=arguments.signal,
+            dod_result=None if ours else arguments.dod_result,
+            artifacts=arguments.artifacts,
+            error=_error_text(arguments.error),
+        )
+    return _merged(call, known) if ours else known
+
+
+def _merged(call: Call, session: WorkSession) -> WorkSession:
+    from kumihimo.services.merging import Merger
+    from kumihimo.services.verifying import Verification
+
+    if session.execution.unverified:
+        Verification(call.board, call.settings).verify(session.execution)
+    (result,) = Merger(call.board, call.settings).merge_all(call.place, [session.execution.id])
+    if result.error is not None:
+        raise result.error
+    return call.board.work_sessions.show(call.place, session.execution.id)
 
 
 @operation("session.list", ListSessions, Page[WorkSession], TaskNotFound, InvalidValue, reads=True)

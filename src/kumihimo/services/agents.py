@@ -54,7 +54,7 @@ class Agents(Service):
             name=text.name("name", name),
             type=type,
             status="active",
-            client=_client(client),
+            client=known_client(client),
             model=None if model is None else text.line("model", model, 200),
             role=text.long("role", role),
             system_prompt=text.long("system_prompt", system_prompt),
@@ -143,7 +143,7 @@ class Agents(Service):
         return KeyedAgent(agent, passkey)
 
 
-def _client(name: str) -> str:
+def known_client(name: str) -> str:
     if name not in CLIENTS:
         near = nearest(name[:60], CLIENTS)
         raise InvalidValue("client", "no_such_client", value=name[:60], choices=", ".join(CLIENTS), near=near)
@@ -158,7 +158,7 @@ def _checked(agent: Agent, fields: dict[str, Any]) -> dict[str, Any]:
     )
     checked: dict[str, Any] = {"type": fields["type"]} if "type" in fields else {}
     if "client" in fields:
-        checked["client"] = _client(fields["client"])
+        checked["client"] = known_client(fields["client"])
     if "model" in fields:
         checked["model"] = text.line("model", fields["model"], 200)
     for name in ("role", "system_prompt"):

@@ -40,6 +40,12 @@ class Assignment(msgspec.Struct, frozen=True):
     handoff: Handoff | None
 
 
+def _assignment(transaction: Transaction, task: Task) -> Assignment:
+    project = transaction.projects.get(task.project_id)
+    assert project is not None, "a task's project is a foreign key"
+    return Assignment(task, project, contexts.gather(transaction, task), transaction.handoffs.latest(task.id))
+
+
 class Assignments(Service):
     def __init__(
         self,
@@ -66,9 +72,14 @@ class Assignments(Service):
             return None
         if not transaction.executions.of_session(session.id):
             self._open(transaction, session, task)
-        project = transaction.projects.get(task.project_id)
-        assert project is not None, "a task's project is a foreign key"
-        return Assignment(task, project, contexts.gather(transaction, task), transaction.handoffs.latest(task.id))
+        return _assignment(transaction, task)
+
+    @query
+    def of_run(self, transaction: Transaction, execution_id: str) -> Assignment | None:
+        """The task of a run that has no session: it is on record already, as the run itself."""
+        run = transaction.executions.get(execution_id)
+        task = transaction.tasks.get(run.task_id) if run and run.task_id else None
+        return None if task is None else _assignment(transaction, task)
 
     @query
     def all(self, transaction: Transaction, session: Session) -> list[Assignment]:
@@ -100,6 +111,23 @@ class Assignments(Service):
         if instance is not None:
             transaction.instances.save(instance.judge("reported", self.clock()))
         self._sessions.end(session.id, "completed", summary)
+        return task
+
+    @command
+    def report_run(
+        self,
+        transaction: Transaction,
+        execution_id: str,
+        result: Result,
+        *,
+        summary: str | None = None,
+        next_steps: str | None = None,
+    ) -> Task | None:
+        """The same from a run that has no session: its word is kept, and its task moves when the run is over."""
+        run = self._executions.report(execution_id, Report(_SAID[result], summary or "", self.clock()))
+        task = transaction.tasks.get(run.task_id) if run.task_id else None
+        if task is not None and next_steps:
+            self._contexts.save(Place(task.project_id), task.id, next_steps=next_steps, agent=run.agent_id)
         return task
 
     @command

@@ -6,6 +6,7 @@ from kumihimo.domain.identifiers import Identifiers
 from kumihimo.services.agents import Agents
 from kumihimo.services.assignments import Assignments
 from kumihimo.services.contexts import Contexts
+from kumihimo.services.evidences import Evidences
 from kumihimo.services.executions import Executions
 from kumihimo.services.groups import Groups
 from kumihimo.services.handoffs import Handoffs
@@ -18,6 +19,7 @@ from kumihimo.services.service import Clock
 from kumihimo.services.sessions import Sessions
 from kumihimo.services.tasks import Tasks
 from kumihimo.services.tokens import Tokens
+from kumihimo.services.workers import Workers
 from kumihimo.services.worksessions import WorkSessions
 from kumihimo.store.store import Store
 
@@ -38,6 +40,8 @@ class Board:
         self.hosts = Hosts(store, clock, identifiers)
         self.outputs = Outputs(store, clock, identifiers)
         self.work_sessions = WorkSessions(store, clock, identifiers, tasks=self.tasks, executions=self.executions)
+        self.workers = Workers(store, clock, identifiers, tasks=self.tasks, executions=self.executions)
+        self.evidence = Evidences(store, clock, identifiers, tasks=self.tasks)
         self.tokens = Tokens(store, clock, identifiers)
         self.instances = Instances(
             store, clock, identifiers, tasks=self.tasks, sessions=self.sessions, tokens=self.tokens

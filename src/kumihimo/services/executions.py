@@ -6,7 +6,7 @@ nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,19 +15,25 @@ import msgspec
 from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import ExecutionNotFound, GroupNotActive, ReportRefused, StaleFence
 from kumihimo.domain.event import Change
+from kumihimo.domain.evidence import Evidence
 from kumihimo.domain.execution import Execution, ExecutionStatus, FailureReason, Origin, Report, Stopping
 from kumihimo.domain.observation import Observation
 from kumihimo.domain.task import Task
 from kumihimo.domain.token import strike_out_tokens
 from kumihimo.services import stages
 from kumihimo.services.references import by_id
+from kumihimo.services.scopes import overlapping
 from kumihimo.services.service import Service, command, lookup, query
+from kumihimo.services.settling import settle_task
 from kumihimo.store.paging import Page, bounded
 from kumihimo.store.store import Transaction
 
 LEASE = timedelta(seconds=30)
 # Who asks for all runs gets so many of the newest.
 _MOST_RUNS = 1_000
+# How many of those that wait are looked at where the first ones may not begin.
+_LOOK_BEHIND = 200
+Found = list[Execution]
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -50,6 +56,13 @@ class Wish(msgspec.Struct, frozen=True):
     planned: bool = False
     previous_id: str | None = None
     conversation: str | None = None
+    # A worktree that was made for it before it was asked for, under the id that it will have.
+    id: str | None = None
+    branch: str | None = None
+    worktree: str | None = None
+    base: str | None = None
+    auto: bool = False
+    skip_checks: bool = False
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -59,6 +72,8 @@ class Sight(msgspec.Struct, frozen=True):
     seen: Observation
     role: str
     at: datetime
+    evidence: Evidence | None = None
+    """Only where one run is looked at by itself."""
 
 
 def find(transaction: Transaction, reference: str) -> Execution:
@@ -91,7 +106,7 @@ class Executions(Service):
         project_id = wish.task.project_id if wish.task else wish.project_id
         number = transaction.projects.take_session_number(project_id) if wish.numbered and project_id else None
         execution = Execution(
-            id=self.identifiers.new("execution"),
+            id=wish.id or self.identifiers.new("execution"),
             number=number,
             project_id=project_id,
             task_id=wish.task.id if wish.task else None,
@@ -109,6 +124,12 @@ class Executions(Service):
             stage=wish.stage,
             previous_id=wish.previous_id,
             conversation=wish.conversation,
+            branch=wish.branch,
+            worktree=wish.worktree,
+            base=wish.base,
+            auto=wish.auto,
+            skip_checks=wish.skip_checks,
+            unverified=wish.worktree is not None or wish.origin in ("worker", "instance"),
         )
         added = transaction.executions.add(Change(execution, f"execution.{execution.status}", now))
         return execution if added else None
@@ -122,8 +143,23 @@ class Executions(Service):
     def claim_some(self, transaction: Transaction, owner: str, limit: int, lease: timedelta = LEASE) -> list[Execution]:
         """As `claim`, for as many as there are slots."""
         now = self.clock()
-        waiting = transaction.executions.next_queued(now, limit)
-        return [self._save(transaction, found.claim(owner, now + lease, now)) for found in waiting]
+        found = transaction.executions.next_queued(now, limit)
+        claimed = self._claim_free(transaction, found, owner, now, lease)
+        if found and not claimed:
+            # All of them are held back by others under way: somebody behind them may be free.
+            behind = transaction.executions.next_queued(now, limit + _LOOK_BEHIND)[len(found) :]
+            claimed = self._claim_free(transaction, behind[:limit], owner, now, lease)
+        return claimed
+
+    def _claim_free(
+        self, transaction: Transaction, found: Sequence[Execution], owner: str, now: datetime, lease: timedelta
+    ) -> Found:
+        """One after the other: of two that wait and may write the same, the first is under way when the second is seen."""
+        return [
+            self._save(transaction, run.claim(owner, now + lease, now))
+            for run in found
+            if run.task_id is None or overlapping(transaction, run) is None
+        ]
 
     @command
     def renew(self, transaction: Transaction, execution_id: str, fence: int, lease: timedelta = LEASE) -> Execution:
@@ -218,8 +254,11 @@ class Executions(Service):
 
     @query
     def sight(self, transaction: Transaction, reference: str) -> Sight:
-        """A run as far as it can be seen."""
-        return self._sights(transaction, [find(transaction, reference)])[0]
+        """A run as far as it can be seen, and what is known of its traces."""
+        sight = self._sights(transaction, [find(transaction, reference)])[0]
+        if sight.execution.worktree is None:
+            return sight
+        return msgspec.structs.replace(sight, evidence=transaction.evidence.get(sight.execution.id))
 
     @query
     def sights(self, transaction: Transaction, references: Iterable[str]) -> list[Sight]:
@@ -327,4 +366,5 @@ class Executions(Service):
         """A change that makes a run done: its stage may be over with it."""
         run = self._save(transaction, change)
         stages.settle(transaction, run, change.at)
+        settle_task(transaction, run, change.at)
         return run

@@ -44,6 +44,11 @@ class Errand(msgspec.Struct, frozen=True):
     prompt: str
     working_directory: str
     timeout_ms: int | None = None
+    # A worktree that was made for it, and the id that it was made for.
+    id: str | None = None
+    branch: str | None = None
+    worktree: str | None = None
+    base: str | None = None
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -288,6 +293,10 @@ class Groups(Service):
             timeout_ms=errand.timeout_ms,
             stage=stage,
             planned=bool(stage),
+            id=errand.id,
+            branch=errand.branch,
+            worktree=errand.worktree,
+            base=errand.base,
         )
         execution = self._executions.enqueue(wish)
         assert execution is not None, "only a task's own session can be there already"

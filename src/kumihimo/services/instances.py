@@ -12,11 +12,12 @@ import msgspec
 from kumihimo.domain import execution as executions
 from kumihimo.domain import text
 from kumihimo.domain.agent import Agent
-from kumihimo.domain.errors import AgentNotFound, ProjectNotFound
+from kumihimo.domain.errors import AgentBusy, AgentNotFound, ProjectNotFound
 from kumihimo.domain.event import Change
 from kumihimo.domain.identifiers import Identifiers
-from kumihimo.domain.instance import Instance, InstanceState
+from kumihimo.domain.instance import STATES, Instance, InstanceState
 from kumihimo.domain.project import Project
+from kumihimo.domain.session import Session
 from kumihimo.domain.task import Task
 from kumihimo.domain.token import Token
 from kumihimo.services.service import Clock, Service, command, query
@@ -27,8 +28,14 @@ from kumihimo.store.store import Store, Transaction
 
 # A pair that was told to start has this long to log in before it is told again.
 PATIENCE = timedelta(seconds=120)
+# So long after it was last heard of an instance counts as running, though it has not logged in or has left already.
+LEASE = PATIENCE
 # So many in a row that end without a word, and the task waits for a person.
 SILENT_LIMIT = 3
+# As much of the last words of an instance as anybody reads.
+_LONGEST_LAST_LINES = 4_000
+# More of one pair than this were never there together: each waits for the one before it.
+_MOST_AT_ONCE = 20
 
 
 class Staffed(msgspec.Struct, frozen=True):
@@ -48,6 +55,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
     start: bool
     client: str | None = None
+    model: str | None = None
 
 
 class Reported(msgspec.Struct, frozen=True):
@@ -84,7 +92,7 @@ class Instances(Service):
             return Verdict(False)
         now = self.clock()
         told = transaction.instances.order(agent_id, project_id, now, now - PATIENCE)
-        return Verdict(True, agent.client) if told else Verdict(False)
+        return Verdict(True, agent.client, agent.model) if told else Verdict(False)
 
     @query
     def startable_pairs(self, transaction: Transaction) -> list[Pair]:
@@ -109,11 +117,13 @@ class Instances(Service):
         working_directory: str | None = None,
         exit_code: int | None = None,
         signal: str | None = None,
+        last_lines: str | None = None,
     ) -> Reported:
         """What a Runner knows of a process it started."""
         instance_id = text.line("instance_id", instance_id, 200)
         working_directory = text.long_or_none("working_directory", working_directory)
         signal = None if signal is None else text.line("signal", signal, 40)
+        last_lines = text.long_or_none("last_lines", last_lines)
         exit_code = None if exit_code is None else executions.exit_code(exit_code)
         if transaction.agents.get(agent_id) is None:
             raise AgentNotFound(agent_id[:80])
@@ -121,15 +131,31 @@ class Instances(Service):
             raise ProjectNotFound(project_id[:80])
         instance = transaction.instances.lock(instance_id)
         if instance is None:
+            if state == "starting":
+                self._require_room(transaction, agent_id, project_id)
             instance = self._new(transaction, Pair(agent_id, project_id), instance_id, working_directory)
         if (instance.agent_id, instance.project_id) != (agent_id, project_id):
             raise AgentNotFound(agent_id[:80])
         if state == "starting":
+            # Told twice it is still the same start; what has ended does not start again.
+            STATES.next(instance_id, "starting" if instance.state == "alive" else instance.state, "starting")
             token = Token("instance", agent_id, project_id, instance_id=instance_id)
             return Reported(instance, self._tokens.issue(token))
         if state == "alive":
             return Reported(self._seen(transaction, instance))
-        return Reported(self._exited(transaction, instance, exit_code, signal))
+        return Reported(self._exited(transaction, instance, exit_code, signal, last_lines))
+
+    def _require_room(self, transaction: Transaction, agent_id: str, project_id: str) -> None:
+        """Who was told to start and comes too late finds that somebody else has."""
+        # Locked, so that of two that come at once one is first.
+        transaction.projects.lock(project_id)
+        if self._sessions.live(agent_id, project_id) is not None or self._runs(transaction, agent_id, project_id):
+            raise AgentBusy
+
+    def _runs(self, transaction: Transaction, agent_id: str, project_id: str) -> bool:
+        """Whether an instance of the pair was heard of not long ago."""
+        newest = transaction.instances.current(agent_id, project_id)
+        return newest is not None and newest.seen_at > self.clock() - LEASE
 
     def _new(self, transaction: Transaction, pair: Pair, instance_id: str, folder: str | None) -> Instance:
         now = self.clock()
@@ -144,7 +170,12 @@ class Instances(Service):
         return change.value
 
     def _exited(
-        self, transaction: Transaction, instance: Instance, exit_code: int | None, signal: str | None
+        self,
+        transaction: Transaction,
+        instance: Instance,
+        exit_code: int | None,
+        signal: str | None,
+        last_lines: str | None,
     ) -> Instance:
         """Its session is over with it. Told twice, the first stands."""
         if instance.state == "exited":
@@ -154,19 +185,29 @@ class Instances(Service):
         transaction.instances.settle_order(instance.agent_id, instance.project_id)
         transaction.tokens.revoke_of_instance(instance.id, self.clock())
         session = transaction.sessions.live(instance.agent_id, instance.project_id)
-        if session is not None and session.started_at >= instance.started_at:
+        if session is not None and self._began(transaction, instance, session):
             self._sessions.end(session.id, "process_died")
         if change.value.outcome == "silent":
-            self._block_after_silence(transaction, change.value)
+            self._block_after_silence(transaction, change.value, last_lines)
         return change.value
 
-    def _block_after_silence(self, transaction: Transaction, instance: Instance) -> None:
+    def _began(self, transaction: Transaction, instance: Instance, session: Session) -> bool:
+        """Whether the session is of this instance: of all that were there when it began, the youngest. An older one, whose
+        Runner was away, ends late and must not end the work of the one that took its place."""
+        newest = transaction.instances.newest(instance.agent_id, instance.project_id, _MOST_AT_ONCE)
+        there = next((other for other in newest if other.started_at <= session.started_at), None)
+        return there is not None and there.id == instance.id
+
+    def _block_after_silence(self, transaction: Transaction, instance: Instance, last_lines: str | None) -> None:
         newest = transaction.instances.newest(instance.agent_id, instance.project_id, SILENT_LIMIT)
         if len(newest) < SILENT_LIMIT or any(other.outcome != "silent" for other in newest):
             return
-        ends = ", ".join(other.signal or f"exit code {other.exit_code}" for other in reversed(newest))
+        ends = ", ".join(_end(other) for other in reversed(newest))
+        reason = f"{SILENT_LIMIT} instances ended without a report: {ends}"
+        if last_lines and last_lines.strip():
+            reason += f"\n{last_lines.strip()[-_LONGEST_LAST_LINES:]}"
         for task in self._open_tasks(transaction, instance.agent_id, instance.project_id):
-            self._tasks.move(task, "blocked", reason=f"{SILENT_LIMIT} instances ended without a report: {ends}")
+            self._tasks.move(task, "blocked", reason=reason)
         for other in newest:
             transaction.instances.save(other.judge("blamed", self.clock()))
 
@@ -180,6 +221,8 @@ class Instances(Service):
             return None
         if self._sessions.live(agent_id, project_id) is not None:
             return None
+        if self._runs(transaction, agent_id, project_id):
+            return None
         return agent if self._open_tasks(transaction, agent_id, project_id) else None
 
     def _open_tasks(self, transaction: Transaction, agent_id: str, project_id: str) -> list[Task]:
@@ -189,3 +232,9 @@ class Instances(Service):
             for task in transaction.tasks.in_progress(agent_id, project_id)
             if task.claimed_by is None and not transaction.executions.live_on_task(task.id)
         ]
+
+
+def _end(instance: Instance) -> str:
+    if instance.signal is not None:
+        return instance.signal
+    return "an end that nobody saw" if instance.exit_code is None else f"exit code {instance.exit_code}"

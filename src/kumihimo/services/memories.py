@@ -1,21 +1,31 @@
-"""Memories: decisions of a project. Only the active ones reach an agent, as one page of Markdown."""
+"""Memories: decisions of a project. Only the active ones reach an agent, as one page of Markdown.
+
+The active ones lie in the project's folder as well, as files. Those are written when a change is committed; where that
+can't be done, somebody is told, and it is done with the next change or whenever `write_files` is called.
+"""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from kumihimo.domain import text
-from kumihimo.domain.errors import MemoryNotFound, NameTaken
+from kumihimo.domain.errors import MemoryNotFound, NameTaken, StoreError
 from kumihimo.domain.event import Change
 from kumihimo.domain.memory import Memory, MemoryStatus, identify
+from kumihimo.domain.project import Project
 from kumihimo.services import projects
 from kumihimo.services.projects import Place
 from kumihimo.services.references import missing
 from kumihimo.services.service import Service, command, lookup, query
 from kumihimo.store.paging import Page, bounded, decode, encode
 from kumihimo.store.store import Transaction
+
+# How many are read at a time.
+_SOME = 1_000
 
 
 class Preview(msgspec.Struct, frozen=True):
@@ -33,6 +43,24 @@ def find(transaction: Transaction, place: Place, slug: str) -> Memory:
     return found
 
 
+def active(
+    transaction: Transaction, project_id: str, *, category: str | None = None, status: MemoryStatus = "active"
+) -> list[Memory]:
+    """All of them, however many there are, by slug."""
+    found: list[Memory] = []
+    while True:
+        after = found[-1].slug if found else None
+        some = transaction.memories.of_project(project_id, category=category, status=status, after=after, limit=_SOME)
+        found += some
+        if len(some) < _SOME:
+            return found
+
+
+def decisions(transaction: Transaction, project_id: str | None) -> str:
+    """What an agent that works in a project is given to read; nothing where it works in none."""
+    return "" if project_id is None else markdown(active(transaction, project_id))
+
+
 def markdown(memories: list[Memory]) -> str:
     """The active decisions by category; nothing where there are none."""
     lines: list[str] = []
@@ -48,11 +76,13 @@ def markdown(memories: list[Memory]) -> str:
     return "\n".join(["# Decisions of this project", "", *lines]).rstrip() + "\n" if lines else ""
 
 
+def _tell(trouble: str) -> None:
+    sys.stderr.write(f"kumi: the copy of the memory bank is not up to date: {trouble}\n")
+
+
 class Memories(Service):
-    @command
     def add(
         self,
-        transaction: Transaction,
         place: Place,
         slug: str,
         *,
@@ -61,6 +91,42 @@ class Memories(Service):
         summary: str = "",
         content: str = "",
         status: MemoryStatus = "active",
+    ) -> Memory:
+        return self._kept(self._add(place, slug, category, title, summary, content, status))
+
+    def update(self, place: Place, slug: str, *, status: MemoryStatus | None = None, **fields: Any) -> Memory:
+        """Change what is given; what is None stays."""
+        return self._kept(self._update(place, slug, status, fields))
+
+    def archive(self, place: Place, slug: str) -> Memory:
+        return self._kept(self._archive(place, slug))
+
+    def mend_files(self, place: Place | None = None) -> None:
+        """As `write_files`; what could not be done is said on stderr."""
+        for trouble in self.write_files(place):
+            _tell(trouble)
+
+    def write_files(self, place: Place | None = None) -> list[str]:
+        """Bring the files of a project, or of every one that is on this machine, up to the board. Answers what could not be."""
+        found = self._projects(place)
+        here = found if place else [project for project in found if Path(project.working_directory).is_dir()]
+        return [trouble for project in here for trouble in self._write(project)]
+
+    def decisions(self, project_id: str | None) -> str:
+        """Exactly what `preview` shows of a project; nothing for a run that has none."""
+        return self.store.read(lambda transaction: decisions(transaction, project_id))
+
+    @command
+    def _add(
+        self,
+        transaction: Transaction,
+        place: Place,
+        slug: str,
+        category: str,
+        title: str,
+        summary: str,
+        content: str,
+        status: MemoryStatus,
     ) -> Memory:
         project = projects.at(transaction, place)
         slug = text.slug("id", slug)
@@ -82,16 +148,9 @@ class Memories(Service):
         return memory
 
     @command
-    def update(
-        self,
-        transaction: Transaction,
-        place: Place,
-        slug: str,
-        *,
-        status: MemoryStatus | None = None,
-        **fields: Any,
+    def _update(
+        self, transaction: Transaction, place: Place, slug: str, status: MemoryStatus | None, fields: dict[str, Any]
     ) -> Memory:
-        """Change what is given; what is None stays."""
         memory = self._locked(transaction, place, slug)
         checks: dict[str, Any] = {
             "category": text.slug,
@@ -108,7 +167,7 @@ class Memories(Service):
         return self._to_status(transaction, memory, status) if status else memory
 
     @command
-    def archive(self, transaction: Transaction, place: Place, slug: str) -> Memory:
+    def _archive(self, transaction: Transaction, place: Place, slug: str) -> Memory:
         return self._to_status(transaction, self._locked(transaction, place, slug), "archived")
 
     @lookup
@@ -147,8 +206,31 @@ class Memories(Service):
     ) -> Preview:
         """What an agent would be given now; another status shows what it would be given with those."""
         project = projects.at(transaction, place)
-        memories = transaction.memories.of_project(project.id, category=category, status=status or "active")
+        memories = active(transaction, project.id, category=category, status=status or "active")
         return Preview(markdown(memories), memories)
+
+    @query
+    def _projects(self, transaction: Transaction, place: Place | None) -> list[Project]:
+        return transaction.projects.all() if place is None else [projects.at(transaction, place)]
+
+    def _kept(self, memory: Memory) -> Memory:
+        # Inside somebody else's command nothing is committed yet: whoever has it calls `write_files` when it is.
+        if not self.store.writing:
+            try:
+                self.mend_files(Place(memory.project_id))
+            except StoreError as error:
+                # The change itself is committed: it has not failed because the store can't be read any more.
+                _tell(str(error))
+        return memory
+
+    def _write(self, project: Project) -> list[str]:
+        # Here, and not above: a door is often opened and seldom writes one.
+        from kumihimo.services import memory_files
+
+        def read() -> list[Memory]:
+            return self.store.read(lambda transaction: active(transaction, project.id))
+
+        return memory_files.write(Path(project.working_directory), read)
 
     def _locked(self, transaction: Transaction, place: Place, slug: str) -> Memory:
         found = find(transaction, place, slug)

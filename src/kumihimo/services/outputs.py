@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 
 from kumihimo.domain.errors import CursorInvalid
+from kumihimo.domain.execution import Execution
+from kumihimo.domain.observation import Observation
 from kumihimo.services.executions import find
 from kumihimo.services.service import Service, query
 from kumihimo.store.store import Transaction
@@ -15,6 +17,7 @@ _LINES = 200
 _MOST_LINES = 10_000
 _CHUNK = 1 << 20
 _LONGEST = 1 << 26
+_TAIL = 1 << 16
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -38,6 +41,23 @@ class Outputs(Service):
         if run.log_path is not None and begin < end:
             lines, begin = _read(Path(run.log_path), begin, end, most)
         return Output(lines, str(begin), not run.live and begin >= end)
+
+
+def last_lines(run: Execution, seen: Observation, count: int) -> list[str]:
+    """The end of what was printed, as far as secrets are struck out of it. Of very long lines the end."""
+    begin = max(0, seen.position - _TAIL)
+    if run.log_path is None or not seen.position:
+        return []
+    try:
+        with Path(run.log_path).open("rb") as file:
+            file.seek(begin)
+            found = _lines(file.read(seen.position - begin))
+    except OSError:
+        # Its log is on another machine, or was cleared away.
+        return []
+    if begin and len(found) > 1:
+        del found[0]
+    return [line.rstrip(b"\r\n").decode("utf-8", "replace") for line in found[-count:]]
 
 
 def _position(cursor: str | None) -> int:

@@ -21,6 +21,7 @@ from kumihimo.domain.identifiers import TOKEN_PREFIX
 from kumihimo.domain.project import Project
 from kumihimo.domain.session import LIFETIME, EndReason, Process, Session
 from kumihimo.engine.processes.identity import proven_dead
+from kumihimo.services import memories
 from kumihimo.services.service import Service, command, query
 from kumihimo.store.store import Transaction
 
@@ -32,6 +33,12 @@ class Login(msgspec.Struct, frozen=True):
     token: str
     agent: Agent
     project: Project
+    decisions: str = ""
+    """What the memory bank of the project has for an agent that works in it."""
+
+    @property
+    def system_prompt(self) -> str:
+        return "\n\n".join(part for part in (self.agent.system_prompt, self.decisions) if part)
 
 
 def hash_of(token: str) -> str:
@@ -79,7 +86,7 @@ class Sessions(Service):
         if not transaction.sessions.open(Change(session, "session.started", now), hash_of(token)):
             raise AgentBusy
         transaction.instances.settle_order(agent.id, project.id)
-        return Login(session, token, agent, project)
+        return Login(session, token, agent, project, memories.decisions(transaction, project.id))
 
     def use(self, token: str) -> Session:
         """The live session of a token; using it makes it last again. TokenRefused for any other token."""

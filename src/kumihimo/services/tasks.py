@@ -11,6 +11,7 @@ from kumihimo.domain import text
 from kumihimo.domain.agent import Agent, AgentType, Scope
 from kumihimo.domain.errors import DependencyCycle, InvalidValue, TaskHeld, TaskNotFound, TaskNotReady
 from kumihimo.domain.event import Change
+from kumihimo.domain.execution import Execution
 from kumihimo.domain.project import Project
 from kumihimo.domain.task import ASSIGNABLE, ENDED, Priority, Task, TaskStatus, TaskType
 from kumihimo.services import agents, projects
@@ -112,9 +113,29 @@ def require_finishable(transaction: Transaction, task: Task, *, forced: bool) ->
     open_subtasks = transaction.tasks.open_subtasks(task.id)
     if open_subtasks:
         raise TaskNotReady(task.number, "subtasks_open", tasks=_numbers(open_subtasks))
+    if forced:
+        return
+    run = transaction.executions.latest_with_branch(task.id)
+    if run is not None and run.dod_result == "merged":
+        # It was merged because nothing spoke against it.
+        return
+    if run is not None and _left_work(transaction, run):
+        raise TaskNotReady(task.number, "not_merged", branch=run.branch)
     checks = effective_checks(transaction, task)
-    if checks and not forced:
+    if checks and not _proven(transaction, task):
         raise TaskNotReady(task.number, "checks_open", checks="; ".join(checks))
+
+
+def _left_work(transaction: Transaction, run: Execution) -> bool:
+    """Whether something may be on its branch: what was not looked at yet may hold anything."""
+    found = transaction.evidence.get(run.id)
+    return found is None or bool(found.commits or found.uncommitted)
+
+
+def _proven(transaction: Transaction, task: Task) -> bool:
+    """Whether the run that says it has done the task was looked at, with checks, and nothing spoke against it."""
+    found = transaction.evidence.get(task.claimed_by) if task.claimed_by else None
+    return found is not None and bool(found.checks) and found.passed
 
 
 def effective_checks(transaction: Transaction, task: Task) -> tuple[str, ...]:

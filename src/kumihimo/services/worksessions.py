@@ -134,6 +134,19 @@ class WorkSessions(Service):
         )
         return Page(view(transaction, page.items), page.next_cursor)
 
+    @query
+    def show(self, transaction: Transaction, place: Place, reference: Reference) -> WorkSession:
+        return view(transaction, [find(transaction, place, reference)])[0]
+
+    @query
+    def latest(self, transaction: Transaction, place: Place, reference: Reference) -> WorkSession:
+        """The newest session of a task. SessionNotFound where it never had one."""
+        task = tasks.find(transaction, place, reference)
+        page = transaction.executions.page(task_id=task.id, numbered=True, limit=1)
+        if not page.items:
+            raise SessionNotFound(str(reference)[:80])
+        return view(transaction, page.items)[0]
+
     def _ended(self, execution: Execution, exit_code: int, facts: dict[str, object]) -> Change[Execution]:
         now = self.clock()
         if execution.status == "queued":

@@ -32,6 +32,7 @@ class Executions(Repository[Execution]):
         "executions",
         Execution,
         times=("queued_at", "started_at", "ended_at", "lease_until"),
+        flags=("auto", "skip_checks", "unverified"),
         json={"artifacts": tuple[str, ...], "report": Report, "survivors": tuple[int, ...]},
     )
 
@@ -93,9 +94,53 @@ class Executions(Repository[Execution]):
     def live_session(self, task_id: str) -> Execution | None:
         """The running session of a task, as the unique index has it."""
         return self.one(
-            "task_id = ? AND status IN ('queued', 'starting', 'running') AND origin IN ('session', 'worker')",
+            "task_id = ? AND status IN ('planned', 'queued', 'starting', 'running') AND origin IN ('session', 'worker')",
             task_id,
         )
+
+    def unused_sessions(self, before: datetime) -> list[Execution]:
+        """Sessions that were asked for before then and whose command nobody has started."""
+        return self.many(
+            "WHERE status IN ('planned', 'queued') AND origin = 'session' AND queued_at < ? ORDER BY queued_at",
+            (microseconds(before),),
+        )
+
+    def unverified(self, host_id: str, limit: int = 20) -> list[Execution]:
+        """Runs that are over and whose traces nobody has looked at: those of one host, and those of no known host."""
+        return self.many(
+            "WHERE unverified = 1 AND status NOT IN ('planned', 'queued', 'starting', 'running') "
+            "AND (host_id = ? OR host_id IS NULL) ORDER BY queued_at, id LIMIT ?",
+            (host_id, limit),
+        )
+
+    def in_worktrees(self, host_id: str) -> list[Execution]:
+        """Runs of a host that are under way in a worktree."""
+        return self.many(
+            "WHERE status IN ('starting', 'running') AND worktree IS NOT NULL AND (host_id = ? OR host_id IS NULL) "
+            "ORDER BY queued_at, id",
+            (host_id,),
+        )
+
+    def attended(self, host_id: str) -> list[Execution]:
+        """Sessions under way that somebody has started in a shell of this host."""
+        return self.many(
+            "WHERE status = 'running' AND origin = 'session' AND host_id = ? ORDER BY queued_at", (host_id,)
+        )
+
+    def running_workers(self, project_id: str) -> list[Execution]:
+        """Runs on tasks of a project that are under way."""
+        return self.many(
+            "WHERE status IN ('starting', 'running') AND origin IN ('worker', 'session') AND project_id = ? "
+            "ORDER BY queued_at, id",
+            (project_id,),
+        )
+
+    def latest_with_branch(self, task_id: str) -> Execution | None:
+        """The newest run of a task that had a branch: what is to be merged."""
+        found = self.many(
+            "WHERE task_id = ? AND branch IS NOT NULL ORDER BY queued_at DESC, id DESC LIMIT 1", (task_id,)
+        )
+        return found[0] if found else None
 
     def of_session(self, session_id: str) -> list[Execution]:
         """The runs that an agent's session opened and that are not over."""

@@ -17,6 +17,7 @@ from kumihimo.store.agents import Agents
 from kumihimo.store.connection import Connection
 from kumihimo.store.contexts import Contexts
 from kumihimo.store.events import Events
+from kumihimo.store.evidence import Evidences
 from kumihimo.store.executions import Executions
 from kumihimo.store.groups import Groups
 from kumihimo.store.handoffs import Handoffs
@@ -53,6 +54,7 @@ class Transaction:
         self.instances = Instances(connection, self.events)
         self.tokens = Tokens(connection)
         self.observations = Observations(connection)
+        self.evidence = Evidences(connection, self.events)
         self.health_checks = HealthChecks(connection)
         self.hosts = Hosts(connection)
         self.meta = Meta(connection)

@@ -59,23 +59,12 @@ class Launcher:
         if not directory.is_dir():
             raise SpawnFailed(f"there is no folder {directory}")
         settings = self._settings_at(directory)
-        client = _client(run.client)
+        client = client_named(run.client)
         own = settings.clients.get(run.client, configuration.Client())
         folder = self.folder_of(run.id)
-        order = Order(
-            prompt=compose(run, stage_before, decisions),
-            working_directory=directory,
-            private_folder=folder.private,
-            system_prompt=defined(agent, settings).system_prompt,
-            model=run.model,
-            resume=run.conversation,
-            door=self._door,
-            writable=_git_folders(directory),
-            # Where the CLI itself will look for the user's settings.
-            home=Path(own.env.get("HOME") or Path.home()),
-        )
+        order = order_of(run, defined(agent, settings), folder, own, self._door, compose(run, stage_before, decisions))
         start = client.start(order)
-        argv = [*_program(client, own), *start.argv, *own.args]
+        argv = [*program_of(client, own), *start.argv, *own.args]
         environment = {
             **start.environment,
             **own.env,
@@ -84,7 +73,7 @@ class Launcher:
             "PWD": str(directory),
         }
         try:
-            self._prepare(folder, start)
+            lay_out(folder, start)
             shell = self._nursery.launch(script(folder, argv, environment, directory))
         except (OSError, ValueError) as error:
             raise SpawnFailed(str(error)) from error
@@ -95,16 +84,7 @@ class Launcher:
         """A run that another supervisor of this home started. Its secrets are those that are still known."""
         own = self._settings_of(run).clients.get(run.client, configuration.Client())
         secrets = (*secrets_in(own.env), *self._secrets)
-        return WatchedRun(run, _client(run.client), self.folder_of(run.id), secrets, before)
-
-    def _prepare(self, folder: RunFolder, start: Start) -> None:
-        folder.prepare(start.stdin)
-        for path, content in start.files.items():
-            folder.write(path, content)
-        for path, target in start.links.items():
-            if not target.exists():
-                target.mkdir(mode=0o700, parents=True)
-            folder.link(path, target)
+        return WatchedRun(run, client_named(run.client), self.folder_of(run.id), secrets, before)
 
     def _settings_of(self, run: Execution) -> Settings:
         try:
@@ -132,7 +112,37 @@ class Launcher:
         return known[1]
 
 
-def _program(client: Client, own: configuration.Client) -> list[str]:
+def order_of(
+    run: Execution, agent: Agent, folder: RunFolder, own: configuration.Client, door: Door, prompt: str
+) -> Order:
+    """What a CLI is told to do in this run."""
+    directory = Path(run.working_directory or "")
+    return Order(
+        prompt=prompt,
+        working_directory=directory,
+        private_folder=folder.private,
+        system_prompt=agent.system_prompt,
+        model=run.model,
+        resume=run.conversation,
+        door=door,
+        writable=_git_folders(directory),
+        # Where the CLI itself will look for the user's settings.
+        home=Path(own.env.get("HOME") or Path.home()),
+    )
+
+
+def lay_out(folder: RunFolder, start: Start) -> None:
+    """The files and links that a run needs before it begins."""
+    folder.prepare(start.stdin)
+    for path, content in start.files.items():
+        folder.write(path, content)
+    for path, target in start.links.items():
+        if not target.exists():
+            target.mkdir(mode=0o700, parents=True)
+        folder.link(path, target)
+
+
+def program_of(client: Client, own: configuration.Client) -> list[str]:
     """The command of a client: what the settings say, else its program on PATH. SpawnFailed where there is none."""
     found = find_program(client, own)
     if found is None:
@@ -140,7 +150,7 @@ def _program(client: Client, own: configuration.Client) -> list[str]:
     return [found, *(own.command or ())[1:]]
 
 
-def _client(name: str) -> Client:
+def client_named(name: str) -> Client:
     try:
         return registry.find(name)
     except registry.UnknownClient:

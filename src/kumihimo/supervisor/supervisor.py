@@ -41,16 +41,27 @@ _STOPS_SECONDS = 1.0
 
 
 class Supervisor:
-    """`host_id` is the home it works for, `url` where agents reach our MCP, `say` takes what a person should read."""
+    """`host_id` is the home it works for, `url` where agents reach our MCP, `say` takes what a person should read.
+
+    `left_behind` is called when a run is over whose traces somebody has to look at.
+    """
 
     def __init__(
-        self, settings: Settings, board: Board, host_id: str, name: str, url: str, say: Callable[[str], None]
+        self,
+        settings: Settings,
+        board: Board,
+        host_id: str,
+        name: str,
+        url: str,
+        say: Callable[[str], None],
+        left_behind: Callable[[], None] = lambda: None,
     ) -> None:
         self._settings = settings
         self._board = board
         self._host_id = host_id
         self._name = name
         self._say = say
+        self._left_behind = left_behind
         self._slots = settings.max_concurrent
         self._nursery = Nursery(min(self._slots, 20))
         self._launcher = Launcher(settings, self._nursery, url)
@@ -169,20 +180,22 @@ class Supervisor:
         """Where the store fails in between, the rest is launched when it is back."""
         self._launcher.look_again()
         team: dict[str, Agent] = {}
+        decisions: dict[str | None, str] = {}
         while self._claimed:
             self._refill_at = time.monotonic() + _REFILL_SECONDS
             run, token = self._claimed[0]
             if run.agent_id not in team:
                 team[run.agent_id] = self._board.agents.show(run.agent_id)
-            self._launch(run, team[run.agent_id], token)
+            if run.project_id not in decisions:
+                decisions[run.project_id] = self._board.memories.decisions(run.project_id)
+            self._launch(run, team[run.agent_id], token, decisions[run.project_id])
             self._claimed.pop(0)
         self._note_starts()
 
-    def _launch(self, run: Execution, agent: Agent, token: str) -> None:
+    def _launch(self, run: Execution, agent: Agent, token: str, decisions: str) -> None:
         board = self._board
         before = board.executions.stage_before(run) if run.stage else []
         try:
-            decisions = board.memories.decisions(run.project_id)
             watched = self._launcher.launch(run, agent, token, before, self._usage_before(run), decisions)
         except SpawnFailed as error:
             board.executions.fail(run.id, run.fence, "spawn_failed", error=str(error)[:2_000])
@@ -297,6 +310,8 @@ class Supervisor:
             raise
         for run in over:
             self._forget(run)
+        if any(run.execution.unverified for run in over):
+            self._left_behind()
         self._note_parked()
 
     def _note_parked(self) -> None:

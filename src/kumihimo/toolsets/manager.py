@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kumihimo.domain.task import TaskStatus
+from kumihimo.operations.handoffs import Giver, Summary
 from kumihimo.toolsets import prompting
 from kumihimo.toolsets.readings import TEMPLATES
 from kumihimo.toolsets.snake import agents, contexts, executions, handoffs, projects, tasks
@@ -46,7 +47,8 @@ TOOLSET = Toolset(
              names={"task": "task_id", "history": "include_history"}, types={"task": _TaskIdType}),
         Tool("create_handoff", "handoff.create", "Create a handoff", handoffs.HandoffAnswer, handoffs.one,
              names={"task": "task_id", "from_agent": "from_agent_id", "to_agent": "to_agent_id"},
-             types={"task": _TaskIdType}, without=("next_steps", "warnings")),
+             types={"task": _TaskIdType, "from_agent": Giver, "summary": Summary}, required=("from_agent", "summary"),
+             without=("next_steps", "warnings", "from_run")),
         Tool("accept_handoff", "handoff.accept", "Accept a handoff", handoffs.HandoffAnswer, handoffs.one,
              names={"handoff": "handoff_id", "agent": "agent_id"}),
         Tool("get_pending_handoffs", "handoff.pending", "Get pending handoffs", handoffs.HandoffsAnswer, handoffs.many,

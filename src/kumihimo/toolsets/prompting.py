@@ -23,7 +23,8 @@ def task_start(call: Call, values: dict[str, str], language: Language) -> str:
     if handoff is not None:
         lines += ["", words("handoff", language), handoff.summary]
         lines += [text for text in (handoff.context, handoff.recommendations) if text]
-        lines += [f"- {step}" for step in (*handoff.next_steps, *handoff.warnings)]
+        lines += [f"- {step}" for step in handoff.next_steps]
+        lines += [f"- {words('beware', language)}: {warning}" for warning in handoff.warnings]
     runs = call.board.executions.list(task_id=task.id, limit=20).items
     if runs:
         lines += ["", words("history", language)]
@@ -36,9 +37,18 @@ def task_start(call: Call, values: dict[str, str], language: Language) -> str:
 
 
 def handoff_template(call: Call, values: dict[str, str], language: Language) -> str:
+    """How to write one, what is known, and what the giver's own run has left to write it from."""
+    from kumihimo.services.run_handoffs import newest_draft
+
     task = call.board.tasks.get(call.place, values["task_id"])
     lines = [words("handoff_template", language, title=task.title), "", words("handoff_guide", language)]
     lines += _context(call.board.contexts.show(call.place, task.id), language)
+    session = call.caller.session
+    giver = values.get("from_agent_id") or (session.agent_id if session else None)
+    draft = newest_draft(call.board, call.place, task.id, giver) if giver else None
+    if draft is not None:
+        lines += ["", words("left_by_run", language), draft.summary]
+        lines += [f"- {words('beware', language)}: {warning}" for warning in draft.warnings]
     return "\n".join(lines)
 
 

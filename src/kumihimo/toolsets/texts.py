@@ -49,6 +49,8 @@ TEXTS: dict[str, dict[Language, str]] = {
     "next_steps": {"en": "Next steps", "ja": "次のステップ"},
     "history": {"en": "## Earlier work", "ja": "## 過去の作業履歴"},
     "handoff": {"en": "## Latest handoff", "ja": "## 最新のハンドオフ"},
+    "beware": {"en": "Beware", "ja": "注意"},
+    "left_by_run": {"en": "## What the last run has left", "ja": "## 直近の実行の記録"},
     "begin": {
         "en": "Work on the task now. Save what you learn with save_context, and report when you are done.",
         "ja": "作業を始めてください。分かったことは save_context で残し、終わったら報告してください。",

@@ -41,6 +41,15 @@ def nouns(language: Language) -> dict[str, str]:
     return _table(language)[2]
 
 
+def worktrees(language: Language) -> dict[str, str]:
+    """Why a worktree was removed or kept."""
+    if language == "ja":
+        from kumihimo.domain.messages import ja as words
+    else:
+        from kumihimo.domain.messages import en as words
+    return words.WORKTREES
+
+
 def _table(language: Language) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     # Each language is loaded when it is first spoken: most processes speak one, and many none.
     if language == "ja":

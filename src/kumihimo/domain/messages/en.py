@@ -18,6 +18,9 @@ ERRORS: dict[str, str] = {
     "ToolsetClash": "The toolsets '{one}' and '{other}' can't be served together: {names} means different things in them. Serve them apart.",
     "IllegalTransition": "The {noun} {name} is '{state}': '{action}' is not possible from there. Possible: {allowed}.",
     "TaskNotReady": "Task {task} {problem}",
+    "ScopesOverlap": "Task {task} may write what task {other} is writing now. Wait for it (kumi worker wait {other}), or "
+    "stop it (kumi run stop {run})",
+    "NothingToMerge": "Nothing is merged: {name} {problem}",
     "SessionAlreadyRunning": "Task {task} has a running session ({session}). End it first: "
     "`kumi session end {session} --exit-code 0`.",
     "TaskHeld": "Task {task} is '{state}' and can't be given to somebody else now. "
@@ -48,6 +51,25 @@ ERRORS: dict[str, str] = {
     "ProjectUnclear": "Which project? Say `--project NAME`, or go to its folder. Projects: {projects}. "
     "`kumi init` makes a project of this folder.",
     "NoProject": "There is no project yet. Go to a repository and run `kumi init`.",
+    "GitError": "`git {command}` failed in {folder}: {reason}. Mend that, then try again.",
+    "GitMissing": "git can't be run: {reason}. Install git 2.38 or newer and put it on PATH.",
+    "NotARepository": "{folder} is not in a git repository. Run `git init` there, or work without a worktree: `--no-worktree`.",
+    "UnsafeRepository": "{folder} belongs to another user, so git does not trust it. "
+    "If you do: `git config --global --add safe.directory {folder}`.",
+    "GitLocked": "{lock} exists: another git is at work there, or one died. Wait for it; if none runs, remove that file.",
+    "FilterMissing": "Files in {folder} need a filter program that does not work here: {reason}. "
+    "Install it (for LFS: `git lfs install`), then try again.",
+    "HeadUnborn": "The branch '{branch}' of {folder} has no commit yet. Make the first one: `git commit`, or switch to a branch that has one.",
+    "HeadDetached": "{folder} is on no branch. Switch to the branch that work should be merged into: `git switch BRANCH`.",
+    "UnknownRevision": "There is no branch or commit '{revision}' in {folder}. It may have been renamed or deleted: `git branch -a` shows what there is.",
+    "BranchTaken": "The branch '{branch}' is checked out in {folder}. Switch that folder to another branch first.",
+    "WorktreeNotFound": "There is no worktree '{name}'. `kumi worktree ls` shows them; a removed one may come back with `kumi worktree restore`.",
+    "WorktreeHeld": "The worktree '{name}' is held by {holder}. Wait for it to end, or stop it first.",
+    "WorktreeInTheWay": "{path} is in the way of the worktree '{name}'. Move it somewhere else, then try again.",
+    "SnapshotNotFound": "There is no snapshot of a worktree '{name}'. `git for-each-ref refs/kumi/snapshots` shows those that exist.",
+    "UnfinishedOperation": "A {operation} has stopped half way in {path}. Finish or abort it there: `git status` says how.",
+    "ChangesInTheWay": "There are uncommitted changes in {folder}: {files}. Commit or stash them, then try again.",
+    "NotFastForward": "'{target}' has moved on since {commit} was based on it. Rebase on it and try again.",
     "StoreUnreachable": "The database {database} can't be reached: {reason}. Check that it runs and that --db is right.",
     "StoreNotOurs": "{database} is not a database of Kumihimo; it was left as it is. Name another with --db.",
     "StoreTooNew": "{database} was made by a newer Kumihimo (schema {found}; this one knows {known}). Upgrade Kumihimo.",
@@ -69,6 +91,7 @@ PROBLEMS: dict[str, str] = {
     "no_project": "it is not clear for which project. {reason}",
     "not_one_for_each": "has {prompts} texts for {roles} roles; give one for each, or one for all.",
     "unreadable": "can't be read: {reason}.",
+    "no_worktree": "because no worktree could be made: {reason}",
     "no_such_folder": "there is no folder {folder}.",
     "planned_already": "group {group} has its plan already. Create another group.",
     "near": " Did you mean '{near}'?",
@@ -97,6 +120,17 @@ PROBLEMS: dict[str, str] = {
     "assignee_not_active": "is assigned to '{agent}', who is {state}. Assign it to somebody else: `kumi task assign {task} AGENT`.",
     "dependencies_open": "waits for: {tasks}. They must be done first.",
     "subtasks_open": "has open subtasks: {tasks}. They must be done or cancelled first.",
+    "over": "is {state}. Open it again first: kumi task update {task} --status todo",
+    "not_merged": "has work on the branch {branch} that is not merged. Merge it: kumi merge {task}. A person may overrule "
+    "this with --force.",
+    "no_branch": "has no branch of its own: nothing was done in a worktree. Start a worker: kumi worker run {name}",
+    "still_at_work": "is still being worked on by {run}. Wait for it (kumi worker wait {name}) or stop it.",
+    "target_moves": "could not be merged: {target} changed again and again meanwhile. Try once more.",
+    "no_commits": "has no commit on {branch}. Commit the work in {worktree}, then merge again.",
+    "uncommitted": "has changes that are not committed in {worktree}: {files}. Commit or discard them, then merge again.",
+    "worktree_gone": "had its work in {worktree}, which is gone, and so is the branch {branch}. If there is a snapshot, "
+    "bring it back: kumi worktree restore {name}",
+    "not_an_ai": "{value} is a person, and is not started by us.",
     "checks_open": "has checks that have not passed: {checks}. A person may overrule them with --force.",
     "bad_start": "can't begin as '{state}'. A new task is backlog, todo or in_progress.",
     "toml": "can't be read: {reason}. Mend the file, or remove it.",
@@ -117,4 +151,24 @@ NOUNS: dict[str, str] = {
     "group": "group",
     "handoff": "handoff",
     "memory": "memory",
+}
+
+WORKTREES: dict[str, str] = {
+    "merged": "All of its work is in '{target}' and nothing else was in it.",
+    "saved": "What exists nowhere else is saved in {snapshot}. `kumi worktree restore {reference}` brings it back.",
+    "would_save": "What exists nowhere else would be saved first, so that `kumi worktree restore {reference}` brings it back.",
+    "gone": "Its folder was deleted by hand, and nothing is left of it that could be lost.",
+    "held": "{holder} works in it. Wait for it to end, or stop it, then try again.",
+    "in_use": "Process {pid} stands in it. Leave the folder there, or end the process, then try again.",
+    "locked": "It is locked: {reason}. Unlock it: `git worktree unlock {path}`.",
+    "unmerged": "Its work ({ahead} commits, and what is not committed) is not in '{target}' yet. Merge it: `kumi merge {reference}`.",
+    "target_gone": "Its target '{target}' is not there any more, so nobody knows whether its work has arrived. "
+    "Name another target, or merge its branch {branch} yourself.",
+    "operation": "A {operation} has stopped half way in {path}. Finish or abort it there: `git status` says how.",
+    "too_large": "{size} MB in it are tracked nowhere; up to {limit} MB are saved. Move or delete the large files in {path}, then try again.",
+    "submodule": "The submodule {submodules} has changes or commits that exist only here. Commit and push them in {path}, then try again.",
+    "symlink": "{path} is a symbolic link, and what it leads to is not ours to delete. Remove it by hand: `git worktree remove {path}`.",
+    "changed_meanwhile": "{file} was changed while it was being saved, so somebody works in it. Try again when they are done.",
+    "broken": "{path} is not a worktree that git knows: {reason} Start its task again to mend it, or move the folder away.",
+    "failed": "{reason}",
 }

@@ -18,6 +18,9 @@ ERRORS: dict[str, str] = {
     "ToolsetClash": "ツールセット「{one}」と「{other}」は一緒に提供できません。{names} の意味が異なります。別々に起動してください。",
     "IllegalTransition": "{noun} {name} は「{state}」です。そこから「{action}」にはできません。可能なもの: {allowed}。",
     "TaskNotReady": "タスク {task} {problem}",
+    "ScopesOverlap": "タスク {task} の書き込み範囲は、実行中のタスク {other} と重なっています。終わるまで待つか(kumi worker wait {other})、"
+    "止めてください(kumi run stop {run})",
+    "NothingToMerge": "マージされていません: {name} {problem}",
     "SessionAlreadyRunning": "タスク {task} には実行中のセッション({session})があります。先に終了してください: "
     "`kumi session end {session} --exit-code 0`。",
     "TaskHeld": "タスク {task} は「{state}」なので、今は担当者を変えられません。"
@@ -48,6 +51,25 @@ ERRORS: dict[str, str] = {
     "ProjectUnclear": "どのプロジェクトか決められません。`--project 名前` を付けるか、そのフォルダーに移動してください。プロジェクト: {projects}。"
     "`kumi init` で今のフォルダーをプロジェクトにできます。",
     "NoProject": "プロジェクトがまだありません。リポジトリのフォルダーで `kumi init` を実行してください。",
+    "GitError": "{folder} で `git {command}` が失敗しました: {reason}。原因を直してやり直してください。",
+    "GitMissing": "git を実行できません: {reason}。git 2.38 以上を入れ、PATH に通してください。",
+    "NotARepository": "{folder} は git リポジトリではありません。そこで `git init` を実行するか、`--no-worktree` で作業してください。",
+    "UnsafeRepository": "{folder} は別のユーザーのものなので、git が信頼しません。"
+    "信頼するなら `git config --global --add safe.directory {folder}` を実行してください。",
+    "GitLocked": "{lock} があります。別の git が作業中か、途中で終了しました。待つか、何も動いていなければそのファイルを削除してください。",
+    "FilterMissing": "{folder} のファイルに必要なフィルターが動きません: {reason}。"
+    "入れてから(LFS なら `git lfs install`)やり直してください。",
+    "HeadUnborn": "{folder} のブランチ「{branch}」にはまだコミットがありません。`git commit` で最初のコミットを作るか、コミットのあるブランチに切り替えてください。",
+    "HeadDetached": "{folder} はどのブランチにもいません。マージ先のブランチに切り替えてください: `git switch ブランチ`。",
+    "UnknownRevision": "{folder} にブランチやコミット「{revision}」はありません。改名か削除されたのかもしれません。`git branch -a` で一覧を表示します。",
+    "BranchTaken": "ブランチ「{branch}」は {folder} でチェックアウトされています。先にそのフォルダーを別のブランチに切り替えてください。",
+    "WorktreeNotFound": "ワークツリー「{name}」はありません。`kumi worktree ls` で一覧を表示します。削除したものは `kumi worktree restore` で戻せることがあります。",
+    "WorktreeHeld": "ワークツリー「{name}」は {holder} が使っています。終わるのを待つか、先に止めてください。",
+    "WorktreeInTheWay": "{path} があるため、ワークツリー「{name}」を置けません。別の場所に移してからやり直してください。",
+    "SnapshotNotFound": "ワークツリー「{name}」のスナップショットはありません。`git for-each-ref refs/kumi/snapshots` で一覧を表示します。",
+    "UnfinishedOperation": "{path} で {operation} が途中で止まっています。そこで終わらせるか中止してください。`git status` で方法が分かります。",
+    "ChangesInTheWay": "{folder} にコミットしていない変更があります: {files}。コミットするか stash してからやり直してください。",
+    "NotFastForward": "{commit} の後に「{target}」が進みました。その上にリベースしてやり直してください。",
     "StoreUnreachable": "データベース {database} に接続できません: {reason}。起動しているか、--db が正しいか確かめてください。",
     "StoreNotOurs": "{database} は Kumihimo のデータベースではありません。そのまま残しました。--db で別のものを指定してください。",
     "StoreTooNew": "{database} は新しい Kumihimo が作りました(スキーマ {found}、こちらが知るのは {known})。Kumihimo を更新してください。",
@@ -69,6 +91,7 @@ PROBLEMS: dict[str, str] = {
     "no_project": "どのプロジェクトか分かりません。{reason}",
     "not_one_for_each": "は {roles} 職種に対して {prompts} 件です。職種ごとに 1 件、または全体で 1 件指定してください。",
     "unreadable": "を読めません: {reason}。",
+    "no_worktree": "ワークツリーを作成できませんでした: {reason}",
     "no_such_folder": "フォルダー {folder} がありません。",
     "planned_already": "グループ '{group}' にはすでに計画があります。別のグループを作ってください。",
     "near": "もしかして「{near}」ですか。",
@@ -97,6 +120,16 @@ PROBLEMS: dict[str, str] = {
     "assignee_not_active": "の担当者「{agent}」は {state} です。別の担当者にしてください: `kumi task assign {task} AGENT`。",
     "dependencies_open": "は次の完了を待っています: {tasks}。先に完了させてください。",
     "subtasks_open": "には終わっていないサブタスクがあります: {tasks}。先に完了か中止にしてください。",
+    "over": "は {state} です。先に開き直してください: kumi task update {task} --status todo",
+    "not_merged": "にはブランチ {branch} に未マージの作業があります。マージしてください: kumi merge {task}。"
+    "人の判断で進めるには --force を付けてください。",
+    "no_branch": "には専用のブランチがありません。ワーカーを開始してください: kumi worker run {name}",
+    "still_at_work": "は {run} が作業中です。待つ(kumi worker wait {name})か、止めてください。",
+    "target_moves": "をマージできませんでした: その間に {target} が何度も変わりました。もう一度試してください。",
+    "no_commits": "のブランチ {branch} にはコミットがありません。{worktree} でコミットしてから、もう一度マージしてください。",
+    "uncommitted": "には {worktree} に未コミットの変更があります: {files}。コミットまたは破棄してから、もう一度マージしてください。",
+    "worktree_gone": "の作業場所 {worktree} とブランチ {branch} がありません。スナップショットがあれば復元できます: kumi worktree restore {name}",
+    "not_an_ai": "{value} は人です。こちらからは起動しません。",
     "checks_open": "には通っていないチェックがあります: {checks}。人の判断で進めるには --force を付けてください。",
     "bad_start": "を「{state}」で始めることはできません。新しいタスクは backlog、todo、in_progress のどれかです。",
     "toml": "読み取れません: {reason}。ファイルを直すか削除してください。",
@@ -117,4 +150,24 @@ NOUNS: dict[str, str] = {
     "group": "グループ",
     "handoff": "ハンドオフ",
     "memory": "決定事項",
+}
+
+WORKTREES: dict[str, str] = {
+    "merged": "作業はすべて「{target}」にあり、ほかには何も残っていません。",
+    "saved": "ここにしかないものは {snapshot} に保存しました。`kumi worktree restore {reference}` で戻せます。",
+    "would_save": "ここにしかないものを先に保存します。`kumi worktree restore {reference}` で戻せます。",
+    "gone": "フォルダーは手で削除されていて、失うものは残っていません。",
+    "held": "{holder} が作業中です。終わるのを待つか、止めてからやり直してください。",
+    "in_use": "プロセス {pid} がこのフォルダーにいます。フォルダーから出るか、プロセスを終えてからやり直してください。",
+    "locked": "ロックされています: {reason}。`git worktree unlock {path}` で外してください。",
+    "unmerged": "作業({ahead} 件のコミットと、コミットしていない変更)がまだ「{target}」にありません。`kumi merge {reference}` でマージしてください。",
+    "target_gone": "マージ先の「{target}」がもうないため、作業が届いたか分かりません。"
+    "別のマージ先を指定するか、ブランチ {branch} を自分でマージしてください。",
+    "operation": "{path} で {operation} が途中で止まっています。そこで終わらせるか中止してください。`git status` で方法が分かります。",
+    "too_large": "どこにも記録されていないファイルが {size} MB あります。保存できるのは {limit} MB までです。{path} の大きなファイルを移すか削除してからやり直してください。",
+    "submodule": "サブモジュール {submodules} に、ここにしかない変更かコミットがあります。{path} でコミットして push してからやり直してください。",
+    "symlink": "{path} はシンボリックリンクで、その先を削除することはできません。手で削除してください: `git worktree remove {path}`。",
+    "changed_meanwhile": "保存中に {file} が変わりました。誰かが作業中です。終わってからやり直してください。",
+    "broken": "{path} は git の知るワークツリーではありません: {reason} タスクをもう一度始めると直ります。またはフォルダーを移してください。",
+    "failed": "{reason}",
 }

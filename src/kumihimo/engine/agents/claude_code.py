@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kumihimo.engine.agents import lines
 from kumihimo.engine.agents.calls import Call, Calls
@@ -26,7 +27,7 @@ from kumihimo.engine.agents.happenings import (
     Used,
     Warned,
 )
-from kumihimo.engine.agents.prompts import fits
+from kumihimo.engine.agents.prompts import fits, spoken, without
 from kumihimo.engine.agents.usage import added, rest
 
 _RETRIES = "CLAUDE_CODE_MAX_RETRIES"
@@ -73,6 +74,29 @@ class ClaudeCode(Client):
         if _RETRIES not in os.environ:
             environment[_RETRIES] = "3"
         return Start(tuple(arguments), environment, order.prompt, files)
+
+    def start_approved(self, order: Order) -> Start:
+        start = self.start(order)
+        if os.geteuid() == 0 and "IS_SANDBOX" not in os.environ:
+            # It is refused to root, for whom everything that can be allowed one by one has to do.
+            return start
+        kept = without(start.argv, {"--allowedTools": 1, "--permission-mode": 1})
+        return replace(start, argv=(*kept, "--dangerously-skip-permissions"))
+
+    def attend(self, order: Order) -> Start:
+        start = self.start(order)
+        words, files = spoken(order, order.prompt)
+        headless = {
+            "-p": 0,
+            "--output-format": 1,
+            "--verbose": 0,
+            "--strict-mcp-config": 0,
+            "--allowedTools": 1,
+            "--permission-mode": 1,
+        }
+        # First: some of the options that follow take as many values as they can get.
+        argv = (words, *without(start.argv, headless))
+        return replace(start, argv=argv, stdin="", files={**start.files, **files})
 
     def reader(self, before: Usage = UNUSED) -> Reader:
         return ClaudeReader(before)

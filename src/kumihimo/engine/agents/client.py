@@ -99,6 +99,14 @@ class Client(ABC):
     def start(self, order: Order) -> Start:
         """Its arguments without the program, with what they need around them."""
 
+    def start_approved(self, order: Order) -> Start:
+        """As `start`, with the CLI's own word for approving everything. Most need that anyway when nobody is there."""
+        return self.start(order)
+
+    def attend(self, order: Order) -> Start:
+        """For a person at a terminal, whom it may ask: the prompt is its first one. As `start` where it knows no other way."""
+        return self.start(order)
+
     @abstractmethod
     def reader(self, before: Usage = UNUSED) -> Reader:
         """`before` is what the conversation had used when it is resumed."""

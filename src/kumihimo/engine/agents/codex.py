@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from kumihimo.engine.agents import lines
 from kumihimo.engine.agents.calls import Call, Calls
 from kumihimo.engine.agents.client import SERVER_NAME, TOKEN_VARIABLE, Client, Order, Reader, Start
 from kumihimo.engine.agents.faults import failure
 from kumihimo.engine.agents.happenings import UNUSED, Finished, Happening, Said, SessionOpened, Usage, Warned
-from kumihimo.engine.agents.prompts import fits, headed
+from kumihimo.engine.agents.prompts import fits, headed, spoken, without
 from kumihimo.engine.agents.usage import since
 
 # Items that are no call of a tool.
@@ -45,6 +46,17 @@ class Codex(Client):
         if order.resume:
             arguments += ["resume", order.resume]
         return Start((*arguments, "-"), stdin=order.prompt if added else headed(order))
+
+    def start_approved(self, order: Order) -> Start:
+        start = self.start(order)
+        command, *rest = without(start.argv, {"-s": 1, "--add-dir": 1})
+        return replace(start, argv=(command, "--dangerously-bypass-approvals-and-sandbox", *rest))
+
+    def attend(self, order: Order) -> Start:
+        start = self.start(order)
+        words, files = spoken(order, start.stdin)
+        headless = {"exec": 0, "--json": 0, "--skip-git-repo-check": 0, "-": 0}
+        return replace(start, argv=(*without(start.argv, headless), words), stdin="", files=files)
 
     def reader(self, before: Usage = UNUSED) -> Reader:
         return CodexReader(before)

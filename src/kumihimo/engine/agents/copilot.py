@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from kumihimo.engine.agents import lines
 from kumihimo.engine.agents.calls import Call, Calls
@@ -21,7 +22,7 @@ from kumihimo.engine.agents.happenings import (
     Used,
     Warned,
 )
-from kumihimo.engine.agents.prompts import headed
+from kumihimo.engine.agents.prompts import headed, spoken, without
 from kumihimo.engine.agents.usage import added
 
 _WRITERS: dict[str, bool | None] = {"create": None, "write": None, "edit": False, "str_replace": False}
@@ -49,6 +50,12 @@ class Copilot(Client):
         if order.resume:
             arguments += [f"--resume={order.resume}"]
         return Start(tuple(arguments), {"COPILOT_AUTO_UPDATE": "false", "NO_COLOR": "1"}, headed(order))
+
+    def attend(self, order: Order) -> Start:
+        start = self.start(order)
+        words, files = spoken(order, start.stdin)
+        kept = without(start.argv, {"--output-format": 1, "--allow-all-tools": 0})
+        return replace(start, argv=("-i", words, *kept), stdin="", files=files)
 
     def reader(self, before: Usage = UNUSED) -> Reader:
         return CopilotReader(before)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from kumihimo.engine.agents import lines
 from kumihimo.engine.agents.calls import Call, Calls
 from kumihimo.engine.agents.client import Client, Order, Reader, Start
 from kumihimo.engine.agents.faults import failure
 from kumihimo.engine.agents.happenings import UNUSED, Finished, Happening, Said, SessionOpened, Usage
-from kumihimo.engine.agents.prompts import headed
+from kumihimo.engine.agents.prompts import headed, spoken, without
 from kumihimo.engine.agents.usage import added
 
 _WRITERS: dict[str, bool | None] = {"write": None, "edit": False}
@@ -33,6 +35,12 @@ class Cursor(Client):
         if order.resume:
             arguments += ["--resume", order.resume]
         return Start(tuple(arguments), {"NO_COLOR": "1"}, headed(order))
+
+    def attend(self, order: Order) -> Start:
+        start = self.start(order)
+        words, files = spoken(order, start.stdin)
+        headless = {"-p": 0, "--output-format": 1, "--force": 0, "--trust": 0, "--approve-mcps": 0}
+        return replace(start, argv=(words, *without(start.argv, headless)), stdin="", files=files)
 
     def reader(self, before: Usage = UNUSED) -> Reader:
         return CursorReader(before)

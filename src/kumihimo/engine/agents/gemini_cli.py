@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from kumihimo.domain.execution import FailureReason
 from kumihimo.engine.agents import lines
@@ -37,7 +38,7 @@ from kumihimo.engine.agents.happenings import (
     Usage,
     Warned,
 )
-from kumihimo.engine.agents.prompts import headed
+from kumihimo.engine.agents.prompts import headed, spoken, without
 from kumihimo.engine.agents.usage import added
 
 # Where it keeps the chats, by project: linked even where the user has none yet.
@@ -80,6 +81,12 @@ class GeminiCli(Client):
         files = {own / ".gemini" / "settings.json": settings_with(users / "settings.json", order.door)}
         links = {own / ".gemini" / name: users / name for name in sorted({*_KEPT, *entries(users)})}
         return Start(tuple(arguments), environment, headed(order), files, links)
+
+    def attend(self, order: Order) -> Start:
+        start = self.start(order)
+        words, files = spoken(order, start.stdin)
+        kept = without(start.argv, {"--output-format": 1, "--approval-mode": 1})
+        return replace(start, argv=("-i", words, *kept), stdin="", files={**start.files, **files})
 
     def reader(self, before: Usage = UNUSED) -> Reader:
         return GeminiReader(before)

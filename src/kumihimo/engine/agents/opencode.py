@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from kumihimo.engine.agents import lines
 from kumihimo.engine.agents.calls import Call, Calls
@@ -24,7 +25,7 @@ from kumihimo.engine.agents.happenings import (
     Usage,
     Warned,
 )
-from kumihimo.engine.agents.prompts import headed
+from kumihimo.engine.agents.prompts import headed, spoken, without
 from kumihimo.engine.agents.usage import added, total
 
 _PATHS = ("filePath", "file_path", "path")
@@ -51,6 +52,16 @@ class Opencode(Client):
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
         }
         return Start(tuple(arguments), environment, headed(order))
+
+    def attend(self, order: Order) -> Start:
+        start = self.start(order)
+        words, files = spoken(order, start.stdin)
+        settings = msgspec.json.decode(start.environment["OPENCODE_CONFIG_CONTENT"])
+        # There is somebody to ask.
+        settings.pop("permission")
+        environment = {**start.environment, "OPENCODE_CONFIG_CONTENT": msgspec.json.encode(settings).decode()}
+        kept = without(start.argv, {"run": 0, "--format": 1})
+        return replace(start, argv=("--prompt", words, *kept), environment=environment, stdin="", files=files)
 
     def reader(self, before: Usage = UNUSED) -> Reader:
         return OpencodeReader(before)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from msgspec.structs import replace
+
 from kumihimo.engine.agents import lines
 from kumihimo.engine.agents.claude_code import ClaudeReader
 from kumihimo.engine.agents.client import Client, Order, Reader, Start
 from kumihimo.engine.agents.gemini_cli import entries, settings_with
 from kumihimo.engine.agents.happenings import UNUSED, Usage, Used
-from kumihimo.engine.agents.prompts import fits, headed
+from kumihimo.engine.agents.prompts import fits, headed, spoken, without
 from kumihimo.engine.agents.usage import since
 
 
@@ -46,6 +48,12 @@ class QwenCode(Client):
         files = {own / "settings.json": settings_with(users / "settings.json", order.door)}
         links = {own / name: users / name for name in entries(users)}
         return Start(tuple(arguments), environment, stdin, files, links)
+
+    def attend(self, order: Order) -> Start:
+        start = self.start(order)
+        words, files = spoken(order, start.stdin)
+        kept = without(start.argv, {"--output-format": 1, "--yolo": 0})
+        return replace(start, argv=("-i", words, *kept), stdin="", files={**start.files, **files})
 
     def reader(self, before: Usage = UNUSED) -> Reader:
         return QwenReader(before)

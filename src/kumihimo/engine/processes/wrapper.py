@@ -112,6 +112,10 @@ class RunFolder:
         except (OSError, ValueError, IndexError):
             return None
 
+    def note_wrapper(self, wrapper: Process) -> None:
+        """For one that was not told to say itself who it is."""
+        _write(self.path / "started", f"{wrapper.boot_id} {wrapper.pid} {wrapper.start_ticks}\n".encode())
+
     def is_over(self) -> bool:
         """Whether its wrapper is certainly gone."""
         wrapper = self.wrapper()

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kumihimo.domain.errors import InvalidValue
-from kumihimo.operations.groups import AgentToRun, RunAgents
+from kumihimo.operations.groups import AgentToPlace, RunAgents
 from kumihimo.operations.groups import run as run_operation
 from kumihimo.surfaces.cli.grouping import show
 from kumihimo.surfaces.cli.parameters import long_text
@@ -28,6 +28,7 @@ def command(way: Way) -> click.Command:
             ),
             click.Option(["--dir", "directory"], metavar="DIR", help="The folder to work in; the project's if left out."),
             click.Option(["--timeout-ms"], type=int, metavar="N", help="After so long a run is ended."),
+            click.Option(["--worktree"], is_flag=True, help="Each in a git worktree of its own."),
             click.Option(["--wait"], is_flag=True, help="Wait until all of them are done."),
             *global_options(),
         ],
@@ -44,6 +45,7 @@ def _run(
     prompt: tuple[str, ...],
     directory: str | None,
     timeout_ms: int | None,
+    worktree: bool,
     wait: bool,
 ) -> int:
     prompts = [long_text(text) for text in prompt]
@@ -52,7 +54,7 @@ def _run(
     if len(prompts) != len(role):
         raise InvalidValue("prompt", "not_one_for_each", roles=len(role), prompts=len(prompts))
     agents = [
-        AgentToRun(role=who, prompt=what, working_directory=directory, timeout_ms=timeout_ms)
+        AgentToPlace(role=who, prompt=what, working_directory=directory, timeout_ms=timeout_ms, worktree=worktree)
         for who, what in zip(role, prompts, strict=True)
     ]
     flags: dict[str, Any] = click.get_current_context().find_root().obj

@@ -22,6 +22,7 @@ from kumihimo.toolsets.camel.memories import PreviewAnswer
 from kumihimo.toolsets.camel.presenting import present
 from kumihimo.toolsets.camel.roles import RolesAnswer
 from kumihimo.toolsets.camel.upkeep import ConditionAnswer, FindingsAnswer
+from kumihimo.toolsets.camel.workers import MergeAnswer, MergesAnswer, WaitedWorker
 
 
 def perform(verb: Verb, operation: Operation[Any, Any], given: dict[str, Any], flags: dict[str, Any]) -> int:
@@ -60,6 +61,13 @@ def _verdict(answer: Answer) -> int:
         return DATABASE
     if isinstance(answer, FindingsAnswer) and any(finding.status == "error" for finding in answer.checks):
         return FAILED
+    if isinstance(answer, MergeAnswer) and answer.status != "merged":
+        return FAILED
+    if isinstance(answer, MergesAnswer):
+        return DONE if all(merge.status == "merged" for merge in answer.merges) else FAILED
+    if isinstance(answer, WaitedWorker):
+        good = answer.status == "completed" and answer.task_status != "blocked"
+        return DONE if good and not answer.timed_out else FAILED
     if isinstance(answer, RolesAnswer) and not all(role.available for role in answer.roles):
         return FAILED
     return DONE
@@ -79,6 +87,8 @@ def _draw(verb: Verb, answer: Answer, language: Language) -> None:
         print("\n".join(drawing.safe(line) for line in answer.content.splitlines()))
     elif isinstance(answer, ConditionAnswer) and not answer.ok:
         print(said("db_broken", language).format_map({key: drawing.cell(value) for key, value in plain.items()}))
+    elif isinstance(answer, MergeAnswer) and answer.status != "merged":
+        print(_sentence("work_not_merged", plain, language))
     elif verb.said:
         print(_sentence(verb.said, plain, language))
     else:

@@ -17,7 +17,7 @@ def parameters(verb: Verb, arguments: type[msgspec.Struct]) -> list[click.Parame
     """One parameter for each field: bare ones in the verb's order, the rest as flags in the struct's."""
     hints = get_type_hints(arguments, include_extras=True)
     fields = {field.name: field for field in msgspec.structs.fields(arguments)}
-    bare = [_argument(name, fields[name].required) for name in verb.bare]
+    bare = [_argument(name, fields[name].required, _read(hints[name])[0]) for name in verb.bare]
     flags = [
         _option(verb.flags.get(name, name), name, hints[name], field)
         for name, field in fields.items()
@@ -42,7 +42,9 @@ def values_of(given: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _argument(name: str, required: bool) -> click.Argument:
+def _argument(name: str, required: bool, kind: Any) -> click.Argument:
+    if get_origin(kind) is list:
+        return click.Argument([name], required=required, nargs=-1, metavar=f"{name.upper()}...")
     return click.Argument([name], required=required, metavar=name.upper())
 
 

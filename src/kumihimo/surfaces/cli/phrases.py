@@ -88,6 +88,32 @@ SAID: dict[str, dict[Language, str]] = {
         "en": "{agentId} is {status} as {role}. Follow it: `kumi run logs -f {agentId}`.",
         "ja": "{agentId} は {role} として {status} です。`kumi run logs -f {agentId}` で追えます。",
     },
+    "worker_waited": {
+        "en": "Task {task}: {agent} has {status} (exit code {exitCode}); the task is {taskStatus} ({taskReason}).",
+        "ja": "タスク {task}: {agent} は {status}(終了コード {exitCode})、タスクは {taskStatus} です({taskReason})。",
+    },
+    "worker_stopped": {
+        "en": "Task {task}: the worker is {status}; the task is {taskStatus}.",
+        "ja": "タスク {task}: ワーカーは {status}、タスクは {taskStatus} です。",
+    },
+    "worker_started": {
+        "en": "Task {task}: {agent} is at work as session {id} ({executionId}). Follow it: `kumi run logs -f {executionId}`; "
+        "wait for it: `kumi worker wait {task}`.",
+        "ja": "タスク {task}: {agent} がセッション {id}({executionId})で作業中です。`kumi run logs -f {executionId}` で追え、"
+        "`kumi worker wait {task}` で待てます。",
+    },
+    "work_merged": {
+        "en": "Task {task}: {status} into {target}; the task is {taskStatus}.",
+        "ja": "タスク {task}: {target} へ {status}、タスクは {taskStatus} です。",
+    },
+    "work_not_merged": {
+        "en": "Task {task}: not merged ({status}): {reason}. The task is {taskStatus}.",
+        "ja": "タスク {task}: マージされていません({status}): {reason}。タスクは {taskStatus} です。",
+    },
+    "worktree_restored": {
+        "en": "{name} is back in {path}, on {branch}.",
+        "ja": "{name} を {path} に戻しました(ブランチ {branch})。",
+    },
     "runner_token": {
         "en": "A token for a Runner, shown only now: {token}",
         "ja": "Runner 用トークン(表示は今回だけ): {token}",

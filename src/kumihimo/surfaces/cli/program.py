@@ -73,6 +73,8 @@ class VerbGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         words = f"{self.path} {verbs.ALIASES.get(cmd_name, cmd_name) if self.path else cmd_name}".strip()
+        if words in verbs.RUNNING:
+            return import_module(f"kumihimo.surfaces.cli.{verbs.RUNNING[words]}").group(words, self.flags)
         if words in verbs.GROUPS:
             return VerbGroup(words, self.flags, help=verbs.GROUPS[words])
         for verb in verbs.VERBS:

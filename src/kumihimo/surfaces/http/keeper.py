@@ -17,6 +17,7 @@ from kumihimo.services.checkups import glance
 from kumihimo.services.definitions import defined
 from kumihimo.settings import Settings
 from kumihimo.supervisor.supervisor import Supervisor
+from kumihimo.supervisor.verifier import Verifier
 
 
 class Keeper:
@@ -28,16 +29,22 @@ class Keeper:
         self._over = threading.Event()
 
     def start(self) -> None:
+        host = host_id(self._settings.state_folder)
+        self._verifier = Verifier(self._settings, open_board(self._settings), host, _say)
         self._supervisor = Supervisor(
             self._settings,
             open_board(self._settings),
-            host_id(self._settings.state_folder),
+            host,
             socket.gethostname(),
             self._url,
             _say,
+            self._verifier.wake,
         )
         self._thread = threading.Thread(target=self._run, args=(self._supervisor,), name="kumi-supervisor")
         self._thread.start()
+        # Beside it: to look at what a run has left behind may take minutes.
+        self._verifying = threading.Thread(target=self._run, args=(self._verifier,), name="kumi-verifier")
+        self._verifying.start()
         # Beside it: to ask a program for its version may take seconds, and nobody waits for that.
         self._glance = threading.Thread(target=self._look_around, name="kumi-glance", daemon=True)
         self._glance.start()
@@ -46,7 +53,9 @@ class Keeper:
         if self._supervisor is not None and self._thread is not None:
             self._over.set()
             self._supervisor.stop()
+            self._verifier.stop()
             self._thread.join()
+            self._verifying.join()
             self._glance.join(timeout=1.0)
 
     def _look_around(self) -> None:
@@ -64,9 +73,9 @@ class Keeper:
         finally:
             board.store.close()
 
-    def _run(self, supervisor: Supervisor) -> None:
+    def _run(self, loop: Supervisor | Verifier) -> None:
         try:
-            supervisor.run()
+            loop.run()
         except BaseException:
             _say(traceback.format_exc())
             # A host without a supervisor would let everybody wait for ever: the next who waits starts another.

@@ -211,9 +211,15 @@ class ToolCall:
             given = self._decode(arguments)
         except msgspec.DecodeError as error:
             raise refuse_arguments(self.toolset.dialect, str(error)) from None
-        if self._at_once or (self._depends and self.door.does_at_once(self._operation)):
+        if self._at_once or (self._depends and self._is_short(given)):
             return self._work(self.door.board, client, given)
         return self.door.elsewhere(lambda board: self._work(board, client, given))
+
+    def _is_short(self, given: Any) -> bool:
+        try:
+            return self.door.does_at_once(self._operation, self.build(given))
+        except KumihimoError as error:
+            raise refuse(self.toolset.dialect, error, self.door.language) from None
 
     def _decode_first(self, arguments: Raw) -> Any:
         self._prepare()

@@ -76,12 +76,14 @@ class Door:
         board.store.actor = caller.actor
         return Call(self.settings, caller, None, board)
 
-    def does_at_once(self, operation: Operation[Any, Any]) -> bool:
-        """Whether an operation is short enough to be done where it arrives."""
+    def does_at_once(self, operation: Operation[Any, Any], arguments: Any = None) -> bool:
+        """Whether an operation is short enough to be done where it arrives; of some only the arguments tell."""
         if operation.patience is not None or self.remote:
             return False
         slow = operation.slow
-        return not (slow if isinstance(slow, bool) else slow(self.settings, self.board))
+        if isinstance(slow, bool):
+            return not slow
+        return arguments is not None and not slow(self.settings, self.board, arguments)
 
     def perform_reading(self, work: Callable[[Board], R]) -> Any:
         """Some reading: now, or, where it may take long, as a coroutine that does it elsewhere."""

@@ -11,17 +11,22 @@ from kumihimo.domain.context import ContextEntry
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.group import Group
 from kumihimo.domain.memory import Memory
+from kumihimo.domain.proof import Proof
 from kumihimo.domain.session import Session
+from kumihimo.engine.worktrees.removal import Removal
 from kumihimo.operations.groups import Deleted, GroupView, Planned, Started
 from kumihimo.operations.instances import RunnerToken
 from kumihimo.operations.projects import ProjectView
 from kumihimo.operations.roles import Role
 from kumihimo.operations.runs import Begun, Stopped, Waited
+from kumihimo.operations.workers import Commanded, WorkerWaited
+from kumihimo.operations.worktrees import WorktreeView
 from kumihimo.services.agents import KeyedAgent
 from kumihimo.services.contexts import TaskContext
 from kumihimo.services.executions import Sight
 from kumihimo.services.handoffs import HandoffView
 from kumihimo.services.memories import Preview
+from kumihimo.services.merging import MergeResult
 from kumihimo.services.outputs import Output
 from kumihimo.services.projects import Initialised
 from kumihimo.services.sessions import Login
@@ -42,6 +47,8 @@ from kumihimo.toolsets.camel import (
     sessions,
     tasks,
     upkeep,
+    workers,
+    worktrees,
 )
 from kumihimo.toolsets.camel.answer import Answer
 
@@ -76,6 +83,11 @@ ONE: dict[Any, Callable[[Any], Answer]] = {
     Migration: upkeep.migration,
     Copied: upkeep.copied,
     RunnerToken: upkeep.runner_token,
+    Commanded: workers.commanded,
+    WorkerWaited: workers.waited,
+    MergeResult: workers.merge,
+    Proof: workers.proof,
+    WorktreeView: worktrees.worktree,
 }
 MANY: dict[Any, tuple[type[Answer], str, Callable[[Any], Answer]]] = {
     list[ProjectView]: (projects.ProjectsAnswer, "projects", projects.project),
@@ -83,6 +95,9 @@ MANY: dict[Any, tuple[type[Answer], str, Callable[[Any], Answer]]] = {
     list[Group]: (groups.GroupsAnswer, "groups", groups.group),
     list[Role]: (roles.RolesAnswer, "roles", roles.role),
     Page[Sight]: (runs.AgentsAnswer, "agents", runs.listed_agent),
+    list[MergeResult]: (workers.MergesAnswer, "merges", workers.merge),
+    list[WorktreeView]: (worktrees.WorktreesAnswer, "worktrees", worktrees.worktree),
+    list[Removal]: (worktrees.RemovalsAnswer, "worktrees", worktrees.removal),
     list[Finding]: (upkeep.FindingsAnswer, "checks", upkeep.finding),
     Page[Agent]: (agents.AgentsAnswer, "agents", agents.agent),
     Page[TaskView]: (tasks.TasksAnswer, "tasks", tasks.task),

@@ -74,6 +74,13 @@ class ResultAnswer(Answer, frozen=True):
     response: str | UnsetType = UNSET
 
 
+class ConflictAnswer(Answer, frozen=True):
+    """Another run that changes the same places, seen before either is merged."""
+
+    agent_id: str
+    files: list[str]
+
+
 class AgentAnswer(ListedAgent, frozen=True):
     prompt: str
     working_directory: str | None
@@ -96,6 +103,7 @@ class AgentAnswer(ListedAgent, frozen=True):
     continues: str | None
     branch: str | None
     worktree: str | None
+    conflicts: list[ConflictAnswer]
 
 
 class DoneAgent(Answer, frozen=True):
@@ -187,6 +195,10 @@ def agent(it: Sight) -> AgentAnswer:
         continues=run.previous_id,
         branch=run.branch,
         worktree=run.worktree,
+        conflicts=[
+            ConflictAnswer(agent_id=conflict.run, files=list(conflict.files))
+            for conflict in (it.evidence.conflicts if it.evidence else ())
+        ],
     )
 
 

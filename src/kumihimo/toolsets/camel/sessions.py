@@ -31,6 +31,8 @@ class SessionAnswer(Answer, frozen=True):
     dod_result: str | None
     artifacts: list[str]
     error: str | None
+    branch: str | None
+    worktree: str | None
 
 
 class SessionsAnswer(Answer, frozen=True):
@@ -66,6 +68,8 @@ def work_session(it: WorkSession) -> SessionAnswer:
         dod_result=run.dod_result,
         artifacts=list(run.artifacts),
         error=run.error,
+        branch=run.branch,
+        worktree=run.worktree,
     )
 
 

@@ -23,6 +23,7 @@ class VerdictAnswer(Struct, frozen=True, kw_only=True):
     should_start: bool
     ai_type: str | UnsetType = UNSET
     client: str | UnsetType = UNSET
+    model: str | UnsetType = UNSET
 
 
 class InstanceAnswer(Answer, frozen=True):
@@ -46,7 +47,7 @@ def health(it: Health, _: Language) -> HealthAnswer:
 def verdict(it: Verdict, _: Language) -> VerdictAnswer:
     if not it.start or it.client is None:
         return VerdictAnswer(should_start=False)
-    return VerdictAnswer(should_start=True, ai_type=CLIENTS[it.client], client=it.client)
+    return VerdictAnswer(should_start=True, ai_type=CLIENTS[it.client], client=it.client, model=it.model or UNSET)
 
 
 def instance(it: Reported, _: Language) -> InstanceAnswer:

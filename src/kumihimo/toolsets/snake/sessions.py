@@ -67,7 +67,7 @@ def login(it: Login, language: Language) -> LoginAnswer:
         expires_in=int(LIFETIME.total_seconds()),
         agent_name=it.agent.name,
         project_name=it.project.name,
-        system_prompt=it.agent.system_prompt,
+        system_prompt=it.system_prompt,
         instruction=words("logged_in", language),
     )
 

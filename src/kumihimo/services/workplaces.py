@@ -1,0 +1,85 @@
+"""Workplaces: the worktrees of a project, as the board knows who holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from kumihimo.domain.agent import Scope
+from kumihimo.domain.errors import ExecutionNotFound
+from kumihimo.domain.execution import Execution
+from kumihimo.domain.project import Project
+from kumihimo.domain.session import Process
+from kumihimo.engine.processes import identity
+from kumihimo.engine.worktrees.repository import Repository
+from kumihimo.engine.worktrees.worktree import Worktree
+from kumihimo.engine.worktrees.worktrees import Worktrees
+from kumihimo.services.board import Board
+
+FOLDER = Path(".kumi", "worktrees")
+_PROCESS = "process:"
+
+
+class Workplace(msgspec.Struct, frozen=True):
+    """A worktree that was made ready. `directory` is where the agent works in it: the project may be a part of a repository."""
+
+    worktree: Worktree
+    directory: Path
+    base: str
+
+
+def open_worktrees(project: Project) -> Worktrees:
+    """GitError where the project is no repository."""
+    folder = Path(project.working_directory)
+    return Worktrees(Repository.open(folder), folder / FOLDER)
+
+
+def make(board: Board, project: Project, name: str, branch: str, *, holder: str, scope: Scope) -> Workplace:
+    """The worktree of that name on what the checkout has now, or as the last one in it left it."""
+    worktrees = open_worktrees(project)
+    repository = worktrees.repository
+    base = repository.commit_of(repository.target())
+    made = worktrees.create(name, branch, base, holder=holder, scope=scope, live=lives(board))
+    inside = Path(project.working_directory).resolve().relative_to(repository.top)
+    return Workplace(made, made.path / inside, made.base or base)
+
+
+def lives(board: Board) -> Callable[[str], bool]:
+    """Whether a holder may still need what it holds: a run until its traces were looked at, a process until it is dead."""
+
+    def alive(holder: str) -> bool:
+        if holder.startswith(_PROCESS):
+            return not identity.proven_dead(msgspec.json.decode(holder.removeprefix(_PROCESS), type=Process))
+        try:
+            run = board.executions.show(holder)
+        except ExecutionNotFound:
+            # Made for a run that was never asked for, or in another database.
+            return False
+        return run.live or run.unverified
+
+    return alive
+
+
+@contextmanager
+def held(board: Board, worktrees: Worktrees, name: str) -> Generator[None]:
+    """This process has it meanwhile: no run begins in it, and nobody removes it."""
+    holder = _PROCESS + msgspec.json.encode(identity.current()).decode()
+    worktrees.hold(name, holder, lives(board))
+    try:
+        yield
+    finally:
+        worktrees.release(name, holder)
+
+
+def name_of(run: Execution) -> str:
+    """The name of the worktree that a run worked in."""
+    return Path(run.worktree or "").name
+
+
+def release(project: Project, run: Execution) -> None:
+    """A run needs its worktree no longer. What has been removed meanwhile needs no release."""
+    if run.worktree is not None and Path(project.working_directory).is_dir():
+        open_worktrees(project).release(name_of(run), run.id)

@@ -1,0 +1,154 @@
+"""The verifier: beside the supervisor, in a thread of its own, it looks at what runs leave behind.
+
+Checks take minutes and git takes as long as a repository is large, so nobody waits for it. What it has not come to when the
+host ends, it comes to when the host is back: what is still to be looked at is written in the store.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+
+from kumihimo import settings as configuration
+from kumihimo.domain.errors import GitError, KumihimoError, StoreError
+from kumihimo.domain.evidence import ComingConflict
+from kumihimo.domain.execution import Execution
+from kumihimo.engine.processes.capture import strike_out
+from kumihimo.engine.worktrees.merging import coming_conflicts
+from kumihimo.engine.worktrees.worktrees import Worktrees
+from kumihimo.services import workplaces
+from kumihimo.services.board import Board
+from kumihimo.services.verifying import Verification
+from kumihimo.settings import Settings
+from kumihimo.supervisor.abandoned import close_abandoned
+from kumihimo.supervisor.secrets import secrets_in
+
+# An instance may report through any door, of which nobody tells us: so often somebody looks.
+_LOOK_SECONDS = 2.0
+# How often branches are merged in memory while several runs are under way.
+_FORESEE_SECONDS = 5.0
+_TIDY_SECONDS = 60.0
+
+
+class Verifier:
+    """`say` takes what a person should read."""
+
+    def __init__(self, settings: Settings, board: Board, host_id: str, say: Callable[[str], None]) -> None:
+        self._settings = settings
+        self._board = board
+        self._host_id = host_id
+        self._say = say
+        self._over = False
+        self._woken = threading.Event()
+        self._secrets = secrets_in(os.environ)
+        self._foresee_at = self._tidy_at = 0.0
+        # What could not be looked at is not tried again and again.
+        self._later: dict[str, float] = {}
+        self._trees: dict[str, str] = {}
+        board.store.actor = "supervisor"
+
+    def run(self) -> None:
+        """Until `stop` is called."""
+        try:
+            while not self._over:
+                try:
+                    self._turn()
+                except StoreError as error:
+                    self._say(f"the store can't be used: {error}")
+                self._woken.wait(_LOOK_SECONDS)
+                self._woken.clear()
+        finally:
+            self._board.store.close()
+
+    def wake(self) -> None:
+        """From any thread: there is something to look at."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """From any thread."""
+        self._over = True
+        self._woken.set()
+
+    def _turn(self) -> None:
+        now = time.monotonic()
+        for run in self._board.evidence.unverified(self._host_id):
+            if self._over:
+                return
+            if self._later.get(run.id, 0.0) <= now:
+                self._verify(run)
+        if now >= self._foresee_at:
+            self._foresee_at = now + _FORESEE_SECONDS
+            self._foresee()
+        if now >= self._tidy_at:
+            self._tidy_at = now + _TIDY_SECONDS
+            self._board.workers.expire_unused()
+        close_abandoned(self._board, self._settings, self._host_id)
+
+    def _verify(self, run: Execution) -> None:
+        folder = Path(run.working_directory or "")
+        if run.host_id is None and not folder.is_dir():
+            # It was done on another machine, and can be looked at only there.
+            self._later[run.id] = time.monotonic() + _TIDY_SECONDS
+            return
+        try:
+            settings = configuration.load(configuration.Flags(db=self._settings.database), os.environ, folder)
+            Verification(
+                self._board,
+                settings,
+                secrets=self._secrets,
+                mask=lambda text: strike_out(text, self._secrets),
+                stop=lambda: self._over,
+            ).verify(run)
+        except StoreError:
+            raise
+        except (KumihimoError, OSError) as error:
+            self._later[run.id] = time.monotonic() + _TIDY_SECONDS
+            self._say(f"{run.id} could not be looked at: {error}")
+
+    # Conflicts to come
+
+    def _foresee(self) -> None:
+        """Of runs that change the same repository, which would conflict if they were merged as they are."""
+        by_project: dict[str, list[Execution]] = {}
+        for run in self._board.evidence.under_way(self._host_id):
+            if run.project_id is not None:
+                by_project.setdefault(run.project_id, []).append(run)
+        for project_id, runs in by_project.items():
+            if len(runs) > 1:
+                self._foresee_in(project_id, runs)
+
+    def _foresee_in(self, project_id: str, runs: list[Execution]) -> None:
+        try:
+            worktrees = workplaces.open_worktrees(self._board.projects.show(project_id))
+            trees = {run.id: tree for run in runs if (tree := _tree(worktrees, run)) is not None}
+            if all(self._trees.get(run) == tree for run, tree in trees.items()):
+                return
+            found = _conflicts(worktrees, [run for run in runs if run.id in trees], trees)
+        except (GitError, OSError) as error:
+            self._say(f"coming conflicts could not be looked for: {error}")
+            return
+        self._trees = trees
+        for run_id, conflicts in found.items():
+            self._board.evidence.foresee(run_id, tuple(conflicts))
+
+
+def _tree(worktrees: Worktrees, run: Execution) -> str | None:
+    worktree = worktrees.find(workplaces.name_of(run))
+    return worktrees.state_tree(worktree) if worktree is not None and worktree.path.is_dir() else None
+
+
+def _conflicts(worktrees: Worktrees, runs: list[Execution], trees: dict[str, str]) -> dict[str, list[ComingConflict]]:
+    found: dict[str, list[ComingConflict]] = {run.id: [] for run in runs}
+    for one, other in combinations(runs, 2):
+        base = worktrees.repository.git.maybe("merge-base", one.base or "", other.base or "")
+        if base is None:
+            continue
+        files = tuple(coming_conflicts(worktrees.repository, trees[one.id], trees[other.id], base))
+        if files:
+            found[one.id].append(ComingConflict(other.id, files))
+            found[other.id].append(ComingConflict(one.id, files))
+    return found
