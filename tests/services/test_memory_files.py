@@ -349,3 +349,14 @@ def test_what_an_agent_is_given_is_what_the_preview_shows(bank: Bank) -> None:
     assert "linter" in shown
     assert bank.board.memories.decisions(bank.project.id) == shown
     assert bank.board.memories.decisions(None) == ""
+
+
+def test_our_folder_is_no_change_of_a_repository(bank: Bank) -> None:
+    folder = bank.room.parent.parent
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    bank.board.memories.add(bank.here, "linter", category="tooling", title="Ruff")
+    assert (bank.room / "tooling" / "linter.md").exists()
+    status = subprocess.run(
+        ["git", "-C", str(folder), "status", "--porcelain"], capture_output=True, text=True, check=True
+    )
+    assert status.stdout == ""

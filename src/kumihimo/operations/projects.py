@@ -11,6 +11,7 @@ from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import AgentNotFound, IllegalTransition, InvalidValue, NameTaken, ProjectNotFound
 from kumihimo.domain.project import Project
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
+from kumihimo.services.exclusion import keep_out_of_git
 from kumihimo.services.projects import Initialised
 from kumihimo.settings import PROJECT_FILE, project_file_text
 
@@ -78,6 +79,7 @@ def init(call: Call, arguments: InitProject) -> Initialised:
     file = folder / PROJECT_FILE
     if not file.exists():
         file.write_text(project_file_text(made.project.name), "utf-8")
+    keep_out_of_git(folder)
     return made
 
 

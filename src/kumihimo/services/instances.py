@@ -154,8 +154,9 @@ class Instances(Service):
 
     def _runs(self, transaction: Transaction, agent_id: str, project_id: str) -> bool:
         """Whether an instance of the pair was heard of not long ago."""
-        newest = transaction.instances.current(agent_id, project_id)
-        return newest is not None and newest.seen_at > self.clock() - LEASE
+        since = self.clock() - LEASE
+        newest = transaction.instances.newest(agent_id, project_id, _MOST_AT_ONCE)
+        return any(one.state != "exited" and one.seen_at > since for one in newest)
 
     def _new(self, transaction: Transaction, pair: Pair, instance_id: str, folder: str | None) -> Instance:
         now = self.clock()

@@ -20,6 +20,7 @@ from pathlib import Path
 from kumihimo.domain import text
 from kumihimo.domain.errors import InvalidValue
 from kumihimo.domain.memory import Memory
+from kumihimo.services.exclusion import keep_out_of_git
 
 FOLDER = ".kumi"
 _ROOM = "memory"
@@ -195,6 +196,9 @@ def _opened(folder: Path) -> Generator[int, None, None]:
     """`.kumi` of a project, made where it is missing. The project's folder itself is never made."""
     project = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        if not (folder / FOLDER).exists():
+            # Before it is there: nobody is to see it in a list of changes.
+            keep_out_of_git(folder)
         _make(FOLDER, project)
         with _directory(FOLDER, project) as kumi:
             yield kumi
