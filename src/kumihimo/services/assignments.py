@@ -18,12 +18,13 @@ from kumihimo.domain.identifiers import Identifiers
 from kumihimo.domain.project import Project
 from kumihimo.domain.session import Session
 from kumihimo.domain.task import Task
-from kumihimo.services import contexts, tasks
+from kumihimo.services import contexts
 from kumihimo.services.contexts import Contexts, TaskContext
 from kumihimo.services.executions import Executions, Wish
 from kumihimo.services.projects import Place
 from kumihimo.services.service import Clock, Service, command, query
 from kumihimo.services.sessions import Sessions
+from kumihimo.services.task_rules import effective_checks
 from kumihimo.services.tasks import Tasks
 from kumihimo.store.store import Store, Transaction
 
@@ -214,7 +215,7 @@ class Assignments(Service):
             transaction.tasks.save(change)
             return change.value
         project = transaction.projects.get(task.project_id)
-        decided = project is not None and not project.worktrees and not tasks.effective_checks(transaction, task)
+        decided = project is not None and not project.worktrees and not effective_checks(transaction, task)
         if decided and not transaction.tasks.open_subtasks(task.id):
             return self._tasks.move(task, "done", reason=summary)
         change = task.claim(run.id, self.clock())

@@ -17,6 +17,7 @@ from kumihimo.domain.execution import Execution
 from kumihimo.domain.project import Project
 from kumihimo.domain.proof import CheckResult
 from kumihimo.domain.task import Task
+from kumihimo.engine.worktrees.git import printable
 from kumihimo.engine.worktrees.locks import alone
 from kumihimo.engine.worktrees.merging import Conflict, fast_forward, is_merged, rebase
 from kumihimo.engine.worktrees.removal import Removal
@@ -142,7 +143,7 @@ class Merger:
         for _ in range(_TRIES):
             rebased = rebase(worktree, target)
             if isinstance(rebased, Conflict):
-                return self._go_back(candidate, "conflict", found, target, files=rebased.files)
+                return self._go_back(candidate, "conflict", found, target, files=tuple(map(printable, rebased.files)))
             found = msgspec.structs.replace(found, head=rebased.head, checks_skipped=skipped)
             if not skipped:
                 found = msgspec.structs.replace(found, checks=self._check(candidate, worktree))

@@ -11,13 +11,12 @@ from kumihimo.domain import text
 from kumihimo.domain.agent import Agent, AgentType, Scope
 from kumihimo.domain.errors import DependencyCycle, InvalidValue, TaskHeld, TaskNotFound, TaskNotReady
 from kumihimo.domain.event import Change
-from kumihimo.domain.execution import Execution
-from kumihimo.domain.project import Project
 from kumihimo.domain.task import ASSIGNABLE, ENDED, Priority, Task, TaskStatus, TaskType
 from kumihimo.services import agents, projects
 from kumihimo.services.projects import Place
 from kumihimo.services.references import by_id, number
 from kumihimo.services.service import Service, command, lookup, query
+from kumihimo.services.task_rules import require_finishable, require_startable
 from kumihimo.store.paging import Page, bounded
 from kumihimo.store.store import Transaction
 
@@ -91,59 +90,6 @@ def view(transaction: Transaction, tasks: Sequence[Task]) -> list[TaskView]:
         )
         for task in tasks
     ]
-
-
-def require_startable(transaction: Transaction, project: Project, task: Task) -> None:
-    """The rules for work to begin: somebody of the project does it, and nothing it waits for is open."""
-    if task.assignee_id is None:
-        raise TaskNotReady(task.number, "no_assignee")
-    assignee = transaction.agents.get(task.assignee_id)
-    assert assignee is not None, "an assignee is a foreign key"
-    if assignee.id not in project.agent_ids:
-        raise TaskNotReady(task.number, "assignee_not_in_project", agent=assignee.name, project=project.name)
-    if assignee.status != "active":
-        raise TaskNotReady(task.number, "assignee_not_active", agent=assignee.name, state=assignee.status)
-    waiting = transaction.tasks.open_dependencies(task.id)
-    if waiting:
-        raise TaskNotReady(task.number, "dependencies_open", tasks=_numbers(waiting))
-
-
-def require_finishable(transaction: Transaction, task: Task, *, forced: bool) -> None:
-    """The rules for done: subtasks are over, and checks, where there are any, have passed or are overruled."""
-    open_subtasks = transaction.tasks.open_subtasks(task.id)
-    if open_subtasks:
-        raise TaskNotReady(task.number, "subtasks_open", tasks=_numbers(open_subtasks))
-    if forced:
-        return
-    run = transaction.executions.latest_with_branch(task.id)
-    if run is not None and run.dod_result == "merged":
-        # It was merged because nothing spoke against it.
-        return
-    if run is not None and _left_work(transaction, run):
-        raise TaskNotReady(task.number, "not_merged", branch=run.branch)
-    checks = effective_checks(transaction, task)
-    if checks and not _proven(transaction, task):
-        raise TaskNotReady(task.number, "checks_open", checks="; ".join(checks))
-
-
-def _left_work(transaction: Transaction, run: Execution) -> bool:
-    """Whether something may be on its branch: what was not looked at yet may hold anything."""
-    found = transaction.evidence.get(run.id)
-    return found is None or bool(found.commits or found.uncommitted)
-
-
-def _proven(transaction: Transaction, task: Task) -> bool:
-    """Whether the run that says it has done the task was looked at, with checks, and nothing spoke against it."""
-    found = transaction.evidence.get(task.claimed_by) if task.claimed_by else None
-    return found is not None and bool(found.checks) and found.passed
-
-
-def effective_checks(transaction: Transaction, task: Task) -> tuple[str, ...]:
-    """The definition of done: the task's own, else its agent's."""
-    if task.dod or task.assignee_id is None:
-        return task.dod
-    assignee = transaction.agents.get(task.assignee_id)
-    return assignee.dod if assignee else ()
 
 
 class Tasks(Service):
@@ -401,7 +347,3 @@ class Tasks(Service):
         if parent.status in ENDED:
             raise InvalidValue("parent", "parent_over", value=parent.number, state=parent.status)
         return parent
-
-
-def _numbers(numbers: Sequence[int]) -> str:
-    return ", ".join(f"#{value}" for value in numbers)

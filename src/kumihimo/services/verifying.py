@@ -16,6 +16,8 @@ from kumihimo.domain.project import Project
 from kumihimo.domain.proof import CheckResult, Commit, DiffStat, PathChange, Proof
 from kumihimo.engine.processes.checks import run_checks
 from kumihimo.engine.processes.proofs import read_proof, write_proof
+from kumihimo.engine.worktrees.git import printable
+from kumihimo.engine.worktrees.state import State
 from kumihimo.engine.worktrees.worktree import Worktree
 from kumihimo.engine.worktrees.worktrees import Worktrees
 from kumihimo.services import workplaces
@@ -76,11 +78,13 @@ class Verification:
         worktree = worktrees.find(workplaces.name_of(run))
         if worktree is None:
             return found
-        base = run.base or worktree.base
         target = worktrees.repository.target()
+        base = _start(worktrees, worktree, worktree.base or run.base or target, target)
         state = worktrees.examine(worktree, target)
         diff = worktrees.diff(worktree, base)
-        files = tuple(PathChange(file.path, file.status, file.insertions, file.deletions) for file in diff.files)
+        files = tuple(
+            PathChange(printable(file.path), file.status, file.insertions, file.deletions) for file in diff.files
+        )
         commits = tuple(Commit(commit.id, commit.subject) for commit in diff.commits)
         return msgspec.structs.replace(
             found,
@@ -88,7 +92,7 @@ class Verification:
             head=worktree.head,
             commits=commits,
             diffstat=DiffStat.of(files),
-            uncommitted=(*state.staged, *state.modified, *state.deleted, *state.unmerged, *state.untracked),
+            uncommitted=tuple(map(printable, _uncommitted(state))),
             violations=self._violations(worktrees, worktree, base, run),
             merged=_merged(state.merged, commits),
         )
@@ -96,9 +100,9 @@ class Verification:
     def _violations(self, worktrees: Worktrees, worktree: Worktree, base: str, run: Execution) -> tuple[str, ...]:
         agent = defined(self._board.agents.show(run.agent_id), self._settings)
         if run.task_id is None:
-            return tuple(worktrees.violations(worktree, base, agent.scope))
+            return tuple(map(printable, worktrees.violations(worktree, base, agent.scope)))
         task = self._board.workers.view(run.id).task
-        return tuple(worktrees.violations(worktree, base, scope_of(task, agent)))
+        return tuple(map(printable, worktrees.violations(worktree, base, scope_of(task, agent))))
 
     def _check(self, run: Execution) -> list[CheckResult]:
         """Nobody asks for checks of what failed anyway."""
@@ -162,6 +166,19 @@ def proof_of(board: Board, settings: Settings, execution_id: str) -> Proof:
 
 def folder_of(settings: Settings, execution_id: str) -> Path:
     return settings.state_folder / "runs" / execution_id
+
+
+def _uncommitted(state: State) -> tuple[str, ...]:
+    return (*state.staged, *state.modified, *state.deleted, *state.unmerged, *state.untracked)
+
+
+def _start(worktrees: Worktrees, worktree: Worktree, base: str, target: str) -> str:
+    """Where its own work begins: what others brought to the target, and it has taken in since, is not its doing."""
+    git, head = worktrees.repository.git, worktree.head
+    fork = git.maybe("merge-base", head, target) if head is not None else None
+    if fork is None or fork == head or not git.says("merge-base", "--is-ancestor", base, fork):
+        return base
+    return fork
 
 
 def _merged(merged: MergedBy | None, commits: tuple[Commit, ...]) -> MergedBy | None:

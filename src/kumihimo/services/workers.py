@@ -215,7 +215,8 @@ class Workers(Service):
             project, name = transaction.projects.get(run.project_id or ""), Path(run.worktree or run.id).name
         else:
             task = tasks.find(transaction, place, reference)
-            project, name = transaction.projects.get(task.project_id), f"task-{task.number}"
+            run = transaction.executions.latest_with_branch(task.id)
+            project, name = transaction.projects.get(task.project_id), Path((run and run.worktree) or "-").name
         if project is None:
             raise ExecutionNotFound(str(reference)[:80])
         return project, name

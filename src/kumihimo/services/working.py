@@ -41,10 +41,12 @@ def prepare(board: Board, settings: Settings, place: Place, request: Request, *,
 
 
 def _workplace(board: Board, settings: Settings, worker: Worker) -> Workplace:
-    number = worker.task.number
-    branch = f"task-{number}-s{worker.execution.number}"
+    project, number = worker.project, worker.task.number
+    # Several projects may be parts of one repository, and each counts its own tasks.
+    part = "" if workplaces.is_whole(project) else f"-{project.id}"
+    branch = f"task-{number}-s{worker.execution.number}{part}"
     scope = worker.scope_with(defined(worker.agent, settings))
-    return workplaces.make(board, worker.project, f"task-{number}", branch, holder=worker.execution.id, scope=scope)
+    return workplaces.make(board, project, f"task-{number}{part}", branch, holder=worker.execution.id, scope=scope)
 
 
 def _ready(board: Board, settings: Settings, worker: Worker, workplace: Workplace | None) -> Worker:

@@ -37,6 +37,12 @@ def open_worktrees(project: Project) -> Worktrees:
     return Worktrees(Repository.open(folder), folder / FOLDER)
 
 
+def is_whole(project: Project) -> bool:
+    """Whether the project is a repository, and not a part of one."""
+    folder = Path(project.working_directory)
+    return folder.resolve() == Repository.open(folder).top
+
+
 def make(board: Board, project: Project, name: str, branch: str, *, holder: str, scope: Scope) -> Workplace:
     """The worktree of that name on what the checkout has now, or as the last one in it left it."""
     worktrees = open_worktrees(project)

@@ -18,6 +18,7 @@ from kumihimo.domain.errors import GitError, KumihimoError, StoreError
 from kumihimo.domain.evidence import ComingConflict
 from kumihimo.domain.execution import Execution
 from kumihimo.engine.processes.capture import strike_out
+from kumihimo.engine.worktrees.git import printable
 from kumihimo.engine.worktrees.merging import coming_conflicts
 from kumihimo.engine.worktrees.worktrees import Worktrees
 from kumihimo.services import workplaces
@@ -147,7 +148,7 @@ def _conflicts(worktrees: Worktrees, runs: list[Execution], trees: dict[str, str
         base = worktrees.repository.git.maybe("merge-base", one.base or "", other.base or "")
         if base is None:
             continue
-        files = tuple(coming_conflicts(worktrees.repository, trees[one.id], trees[other.id], base))
+        files = tuple(map(printable, coming_conflicts(worktrees.repository, trees[one.id], trees[other.id], base)))
         if files:
             found[one.id].append(ComingConflict(other.id, files))
             found[other.id].append(ComingConflict(one.id, files))

@@ -58,6 +58,16 @@ def target_merged_into_it_then_squashed(lab: Lab) -> None:
     lab.commit("squashed")
 
 
+def picked_but_for_what_its_merge_has(lab: Lab) -> None:
+    """A merge that holds a change of its own, which no other commit has."""
+    feature = lab.work_commit("feature.py", "feature\n")
+    lab.write("other.txt", "other\n")
+    lab.commit("other")
+    lab.in_worktree("merge", "-q", "--no-commit", "--no-ff", "main")
+    lab.work_commit("only-in-the-merge.txt", "own\n", "catch up, and more")
+    lab.git("cherry-pick", feature)
+
+
 def half_merged(lab: Lab) -> None:
     first = lab.work_commit("feature.py", "feature\n")
     lab.work_commit("second.py", "second\n")

@@ -251,6 +251,7 @@ def test_in_a_bare_repository_the_target_is_only_a_ref(tmp_path: Path) -> None:
         (history.target_merged_into_it_then_squashed, "tree"),
         (history.empty_commits, "tree"),
         (history.half_merged, None),
+        (history.picked_but_for_what_its_merge_has, None),
         (history.merged_but_for_white_space, None),
         (history.merged_but_for_a_binary, None),
         (history.conflicting, None),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,6 +66,7 @@ ROWS = [
     Row(history.rebase_merged, "merged"),
     Row(history.target_merged_into_it_then_squashed, "merged"),
     Row(history.half_merged, "saved"),
+    Row(history.picked_but_for_what_its_merge_has, "saved"),
     Row(history.merged_but_for_white_space, "saved"),
     Row(history.merged_but_for_a_binary, "saved"),
     Row(history.conflicting, "saved"),
@@ -123,13 +125,14 @@ def test_nothing_is_lost(lab: Lab, row: Row, monkeypatch: pytest.MonkeyPatch) ->
     row.arrange(lab)
     before, index, commits = contents(lab.path), _index(lab), lab.commits()
     (lab.root / "hook-ran").unlink(missing_ok=True)
-    with monkeypatch.context() as surroundings:
-        for name, value in around.HOSTILE.items() if row.hostile else ():
-            surroundings.setenv(name, value)
+    with surroundings(monkeypatch, row):
         removal = lab.worktrees.remove(NAME, "main", live=nobody, force=row.force)
-        assert (removal.why, removal.removed) == (row.why, row.why in ("merged", "saved")), removal.sentence
-        if removal.why == "saved":
-            assert not os.path.lexists(lab.path)
+    assert (removal.why, removal.removed) == (row.why, row.why in ("merged", "saved")), removal.sentence
+    # Git cleans up for good before anybody misses anything.
+    lab.git("prune", "--expire=now", fine=(0, 128))
+    if removal.why == "saved":
+        assert not os.path.lexists(lab.path)
+        with surroundings(monkeypatch, row):
             assert lab.worktrees.restore(NAME).path == lab.path.resolve()
     assert not (lab.root / "hook-ran").exists(), "a hook ran"
     _says_what_to_do(removal)
@@ -139,9 +142,15 @@ def test_nothing_is_lost(lab: Lab, row: Row, monkeypatch: pytest.MonkeyPatch) ->
         assert contents(lab.path) == before
         # A worktree that was broken before has none; now it is mended.
         assert index in ("", _index(lab))
-    # Also when git cleans up for good.
-    lab.git("prune", "--expire=now", fine=(0, 128))
     assert commits <= lab.commits()
+
+
+@contextmanager
+def surroundings(monkeypatch: pytest.MonkeyPatch, row: Row) -> Generator[None]:
+    with monkeypatch.context() as patched:
+        for name, value in around.HOSTILE.items() if row.hostile else ():
+            patched.setenv(name, value)
+        yield
 
 
 def _index(lab: Lab) -> str:

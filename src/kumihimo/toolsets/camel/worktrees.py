@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from kumihimo.engine.worktrees.git import printable
 from kumihimo.engine.worktrees.removal import Removal
 from kumihimo.operations.worktrees import WorktreeView
 from kumihimo.toolsets.camel.answer import Answer
@@ -41,21 +44,28 @@ def worktree(it: WorktreeView) -> WorktreeAnswer:
     found, state = it.worktree, it.state
     return WorktreeAnswer(
         name=found.name,
-        path=str(found.path),
+        path=printable(str(found.path)),
         branch=found.branch,
         base=found.base,
         head=found.head,
         holder=it.holder,
         state=_word(it),
         ahead=state.ahead if state else 0,
-        uncommitted=[*state.staged, *state.modified, *state.deleted, *state.unmerged] if state else [],
-        untracked=list(state.untracked) if state else [],
+        uncommitted=[printable(path) for path in (*state.staged, *state.modified, *state.deleted, *state.unmerged)]
+        if state
+        else [],
+        untracked=[printable(path) for path in state.untracked] if state else [],
         snapshot=found.snapshot,
     )
 
 
 def removal(it: Removal) -> RemovalAnswer:
     return RemovalAnswer(name=it.name, removed=it.removed, reason=it.why, explanation=it.sentence, snapshot=it.snapshot)
+
+
+def _names(paths: Iterable[str] | None) -> list[str]:
+    """Names as they can be shown: git knows any bytes as a name."""
+    return [printable(path) for path in paths or ()]
 
 
 def _word(it: WorktreeView) -> str:
