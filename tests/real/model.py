@@ -23,7 +23,7 @@ from tests.real.scenarios import SCENARIOS, Turn
 from tests.real.tools import call
 
 _MARK = re.compile(r"\[\[scenario:(\w+)\]\]")
-_VALUE = re.compile(r"\{\{(prompt|earlier):(.+?)\}\}")
+_VALUE = re.compile(r"\{\{(prompt|earlier|answer):(.+?)\}\}")
 _KEY = "scenario-"
 _LOOKS = 0.1
 
@@ -111,6 +111,7 @@ def reply(turn: Turn, conversation: Conversation, start: int) -> Reply:
     texts = {
         "prompt": [*prompts, *(m.text for m in reversed(conversation.messages[:start])), conversation.system],
         "earlier": [message.text for message in reversed(conversation.messages[:start])],
+        "answer": [message.text for message in reversed(conversation.messages) if message.role == "result"],
     }
 
     def value(match: re.Match[str]) -> str:

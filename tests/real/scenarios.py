@@ -1,7 +1,8 @@
 """What the scripted model says and does. `[[scenario:NAME]]` in the prompt chooses one, or else the API key `scenario-NAME`.
 
-Strings may hold `{{prompt:REGEX}}` and `{{earlier:REGEX}}`: the first group, found in the prompt that has the mark or in what
-was said before it. Tools are named by neutral words; `tools.py` has what they are in each CLI.
+Strings may hold `{{prompt:REGEX}}`, `{{earlier:REGEX}}` and `{{answer:REGEX}}`: the first group, found in the prompt that has
+the mark, in what was said before it, or in what a tool has answered, the last one first. Tools are named by neutral words;
+`tools.py` has what they are in each CLI.
 """
 
 from __future__ import annotations

@@ -40,11 +40,15 @@ class Instance(Struct, frozen=True):
     seen_at: datetime
     ended_at: datetime | None = None
     outcome: InstanceOutcome | None = None
+    worktree: str | None = None
+    """The name of the worktree that it was told to work in."""
+    branch: str | None = None
 
-    def see(self, at: datetime) -> Change[Instance]:
-        """Known to be alive."""
+    def see(self, at: datetime, working_directory: str | None = None) -> Change[Instance]:
+        """Known to be alive, and where."""
         STATES.next(self.id, self.state, "alive")
-        return Change(replace(self, state="alive", seen_at=at), "instance.alive", at)
+        place = working_directory or self.working_directory
+        return Change(replace(self, state="alive", seen_at=at, working_directory=place), "instance.alive", at)
 
     def exit(self, exit_code: int | None, signal: str | None, at: datetime) -> Change[Instance]:
         STATES.next(self.id, self.state, "exited")

@@ -5,6 +5,7 @@ The first look at the task opens an execution, which is the record of this work;
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -29,6 +30,8 @@ from kumihimo.services.tasks import Tasks
 from kumihimo.store.store import Store, Transaction
 
 Result = Literal["success", "failed", "blocked"]
+# Where the worktrees of a project are.
+WORKTREES = Path(".kumi", "worktrees")
 _SAID: dict[Result, ReportStatus] = {"success": "success", "failed": "failure", "blocked": "failure"}
 
 
@@ -39,12 +42,20 @@ class Assignment(msgspec.Struct, frozen=True):
     project: Project
     context: TaskContext
     handoff: Handoff | None
+    run: Execution | None = None
+    """The record of this work, where it has begun."""
+
+    @property
+    def working_directory(self) -> str:
+        """Its own place where it has one, else that of everybody."""
+        own = self.run.working_directory if self.run else None
+        return own or self.project.working_directory
 
 
-def _assignment(transaction: Transaction, task: Task) -> Assignment:
+def _assignment(transaction: Transaction, task: Task, run: Execution) -> Assignment:
     project = transaction.projects.get(task.project_id)
     assert project is not None, "a task's project is a foreign key"
-    return Assignment(task, project, contexts.gather(transaction, task), transaction.handoffs.latest(task.id))
+    return Assignment(task, project, contexts.gather(transaction, task), transaction.handoffs.latest(task.id), run)
 
 
 class Assignments(Service):
@@ -71,16 +82,15 @@ class Assignments(Service):
         task = self._task_of(transaction, session)
         if task is None:
             return None
-        if not transaction.executions.of_session(session.id):
-            self._open(transaction, session, task)
-        return _assignment(transaction, task)
+        run = next(iter(transaction.executions.of_session(session.id)), None)
+        return _assignment(transaction, task, run or self._open(transaction, session, task))
 
     @query
     def of_run(self, transaction: Transaction, execution_id: str) -> Assignment | None:
         """The task of a run that has no session: it is on record already, as the run itself."""
         run = transaction.executions.get(execution_id)
         task = transaction.tasks.get(run.task_id) if run and run.task_id else None
-        return None if task is None else _assignment(transaction, task)
+        return None if run is None or task is None else _assignment(transaction, task, run)
 
     @query
     def all(self, transaction: Transaction, session: Session) -> list[Assignment]:
@@ -181,19 +191,30 @@ class Assignments(Service):
         project = transaction.projects.get(session.project_id)
         assert agent is not None, "a session's agent is a foreign key"
         assert project is not None, "a session's project is a foreign key"
+        worktree, branch = self._workplace(transaction, session, project)
         wish = Wish(
             agent,
             "instance",
             task=task,
             session_id=session.id,
-            working_directory=project.working_directory,
+            working_directory=worktree or project.working_directory,
             numbered=True,
+            worktree=worktree,
+            branch=branch,
         )
         execution = self._executions.enqueue(wish)
         assert execution is not None, "records of instances have no unique place"
         change = execution.start(self.clock())
         transaction.executions.save(change)
         return change.value
+
+    def _workplace(self, transaction: Transaction, session: Session, project: Project) -> tuple[str | None, str | None]:
+        """The worktree that this session's instance was told to work in, if it does."""
+        instance = transaction.instances.current(session.agent_id, session.project_id)
+        if instance is None or instance.worktree is None or instance.working_directory is None:
+            return None, None
+        place = Path(project.working_directory, WORKTREES, instance.worktree)
+        return (str(place), instance.branch) if Path(instance.working_directory).is_relative_to(place) else (None, None)
 
     def _settle(
         self,

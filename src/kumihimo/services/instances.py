@@ -105,6 +105,12 @@ class Instances(Service):
             and self._startable(transaction, agent_id, project_id)
         ]
 
+    @query
+    def alive(self, transaction: Transaction, instance_id: str) -> bool:
+        """Whether an instance is not known to have ended."""
+        found = transaction.instances.get(instance_id)
+        return found is not None and found.state != "exited"
+
     @command
     def report(
         self,
@@ -142,7 +148,7 @@ class Instances(Service):
             token = Token("instance", agent_id, project_id, instance_id=instance_id)
             return Reported(instance, self._tokens.issue(token))
         if state == "alive":
-            return Reported(self._seen(transaction, instance))
+            return Reported(self._seen(transaction, instance, working_directory))
         return Reported(self._exited(transaction, instance, exit_code, signal, last_lines))
 
     def _require_room(self, transaction: Transaction, agent_id: str, project_id: str) -> None:
@@ -160,12 +166,31 @@ class Instances(Service):
 
     def _new(self, transaction: Transaction, pair: Pair, instance_id: str, folder: str | None) -> Instance:
         now = self.clock()
-        instance = Instance(instance_id, pair.agent_id, pair.project_id, "starting", folder, None, None, now, now)
+        worktree, branch = self._workplace(transaction, pair, instance_id)
+        instance = Instance(
+            instance_id, pair.agent_id, pair.project_id, "starting", folder, None, None, now, now,
+            worktree=worktree, branch=branch,
+        )  # fmt: skip
         transaction.instances.add(Change(instance, "instance.started", now))
         return instance
 
-    def _seen(self, transaction: Transaction, instance: Instance) -> Instance:
-        change = instance.see(self.clock())
+    def _workplace(self, transaction: Transaction, pair: Pair, instance_id: str) -> tuple[str | None, str | None]:
+        """The worktree of the task that it will be given, and the branch that its work is on: who comes after another goes on
+        where that one was. None where the project has no worktrees."""
+        project = transaction.projects.get(pair.project_id)
+        if project is None or not project.worktrees:
+            return None, None
+        task = next(iter(self._open_tasks(transaction, pair.agent_id, pair.project_id)), None)
+        if task is None:
+            return None, None
+        name = f"task-{task.number}"
+        before = transaction.executions.latest_with_branch(task.id)
+        if before is not None and before.dod_result != "merged":
+            return name, before.branch
+        return name, f"{name}-{instance_id[-8:]}"
+
+    def _seen(self, transaction: Transaction, instance: Instance, working_directory: str | None) -> Instance:
+        change = instance.see(self.clock(), working_directory)
         transaction.instances.save(change)
         self._sessions.keep_alive(instance.agent_id, instance.project_id)
         return change.value

@@ -61,8 +61,10 @@ def _place(board: Board, settings: Settings, project: Project, errand: Errand) -
 
 def _take_back(board: Board, project: Project, placed: Sequence[Errand]) -> None:
     """Nothing has happened in them."""
-    worktrees = workplaces.open_worktrees(project)
     for errand in placed:
         if errand.id is not None:
+            worktrees = workplaces.open_worktrees(project)
+            repository = worktrees.repository
             worktrees.release(errand.id, errand.id)
-            worktrees.remove(errand.id, worktrees.repository.target(), live=workplaces.lives(board))
+            if worktrees.remove(errand.id, repository.target(), live=workplaces.lives(board)).removed:
+                repository.git.run("update-ref", "-d", f"refs/heads/{errand.branch}", errand.base or "")

@@ -21,6 +21,8 @@ def overlapping(transaction: Transaction, run: Execution) -> Execution | None:
     mine = _declared(transaction, run)
     if not mine or run.project_id is None:
         return None
+    # Two that look at once must see each other: whoever comes second waits for what the first decides.
+    transaction.projects.lock(run.project_id)
     for other in transaction.executions.running_workers(run.project_id):
         if other.id != run.id and overlap(mine, _declared(transaction, other)):
             return other

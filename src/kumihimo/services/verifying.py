@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -16,7 +18,7 @@ from kumihimo.domain.project import Project
 from kumihimo.domain.proof import CheckResult, Commit, DiffStat, PathChange, Proof
 from kumihimo.engine.processes.checks import run_checks
 from kumihimo.engine.processes.proofs import read_proof, write_proof
-from kumihimo.engine.worktrees.git import printable
+from kumihimo.engine.worktrees.git import Git, printable
 from kumihimo.engine.worktrees.state import State
 from kumihimo.engine.worktrees.worktree import Worktree
 from kumihimo.engine.worktrees.worktrees import Worktrees
@@ -27,6 +29,8 @@ from kumihimo.services.scopes import scope_of
 from kumihimo.services.working import checks_of
 from kumihimo.settings import Settings
 
+# What git calls the steps of a worktree that made a commit.
+_COMMITTING = ("commit", "cherry-pick", "rebase (pick)", "revert", "am")
 Mask = Callable[[bytes], bytes]
 
 
@@ -49,14 +53,22 @@ class Verification:
         self._stop = stop
 
     def verify(self, run: Execution) -> Evidence | None:
-        """Look at it, decide what follows, and keep the proof. None where somebody wants it left for later."""
+        """Look at it, keep the proof, and decide what follows. None where it is left for later, or somebody else did it.
+
+        Two may want to at once, who ran it and the host: checks that run twice in one folder are in each other's way.
+        """
+        with _one_at_a_time(folder_of(self._settings, run.id) / "verify.lock", wait=self._stop is None) as free:
+            return self._verify(run) if free and self._board.executions.show(run.id).unverified else None
+
+    def _verify(self, run: Execution) -> Evidence | None:
         board = self._board
         project = None if run.project_id is None else board.projects.show(run.project_id)
         evidence = self.look(run, project)
         if self._stop is not None and self._stop():
             return None
+        # First the proof: who hears that it was looked at may ask for it at once.
+        self.keep_proof(run.id, evidence)
         board.evidence.verify(run.id, evidence)
-        self.keep_proof(run.id)
         if project is not None:
             self._release(project, run)
         return evidence
@@ -68,8 +80,8 @@ class Verification:
             found = self._in_git(run, project, found)
         return msgspec.structs.replace(found, checks=tuple(self._check(run)))
 
-    def keep_proof(self, execution_id: str) -> Proof:
-        proof = make_proof(self._board, execution_id)
+    def keep_proof(self, execution_id: str, evidence: Evidence | None = None) -> Proof:
+        proof = make_proof(self._board, execution_id, evidence)
         write_proof(folder_of(self._settings, execution_id), proof, self._secrets)
         return proof
 
@@ -124,12 +136,11 @@ class Verification:
             return
 
 
-def make_proof(board: Board, execution_id: str) -> Proof:
+def make_proof(board: Board, execution_id: str, found: Evidence | None = None) -> Proof:
     """Everything that is known of a run, put together anew."""
     sight = board.executions.sight(execution_id)
     run = sight.execution
-    found = board.evidence.of(run.id)
-    evidence = found or Evidence(run.id, run.base, None, board.clock())
+    evidence = found or board.evidence.of(run.id) or Evidence(run.id, run.base, None, board.clock())
     return Proof(
         run=run.id,
         task=run.task_id,
@@ -172,13 +183,42 @@ def _uncommitted(state: State) -> tuple[str, ...]:
     return (*state.staged, *state.modified, *state.deleted, *state.unmerged, *state.untracked)
 
 
+@contextmanager
+def _one_at_a_time(file: Path, *, wait: bool) -> Generator[bool]:
+    """Whether nobody else is in here with the same file; with `wait`, once that is so."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with file.open("ab") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
 def _start(worktrees: Worktrees, worktree: Worktree, base: str, target: str) -> str:
     """Where its own work begins: what others brought to the target, and it has taken in since, is not its doing."""
     git, head = worktrees.repository.git, worktree.head
     fork = git.maybe("merge-base", head, target) if head is not None else None
-    if fork is None or fork == head or not git.says("merge-base", "--is-ancestor", base, fork):
+    if head is None or fork is None or not git.says("merge-base", "--is-ancestor", base, fork):
         return base
+    if fork == head:
+        # All of it is in the target: because it was brought there, or because it came from there.
+        return base if _made_something(worktree, base) else head
     return fork
+
+
+def _made_something(worktree: Worktree, base: str) -> bool:
+    """Whether anything was committed here since, by what git remembers of where the worktree stood."""
+    steps = Git(worktree.path).names("log", "-g", "-z", "--format=%H%x1f%gs", "HEAD", "--")
+    for step in steps:
+        commit, how = step.split("\x1f", 1)
+        if how.startswith(_COMMITTING):
+            return True
+        if commit == base:
+            return False
+    # Where git remembers nothing, what is there counts.
+    return not steps
 
 
 def _merged(merged: MergedBy | None, commits: tuple[Commit, ...]) -> MergedBy | None:

@@ -216,7 +216,8 @@ class Workers(Service):
         else:
             task = tasks.find(transaction, place, reference)
             run = transaction.executions.latest_with_branch(task.id)
-            project, name = transaction.projects.get(task.project_id), Path((run and run.worktree) or "-").name
+            project = transaction.projects.get(task.project_id)
+            name = Path((run and run.worktree) or f"task-{task.number}").name
         if project is None:
             raise ExecutionNotFound(str(reference)[:80])
         return project, name

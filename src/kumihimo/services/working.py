@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kumihimo.domain.agent import Agent
-from kumihimo.domain.errors import GitError, StartFailed
+from kumihimo.domain.errors import GitError, SessionAlreadyRunning, StartFailed
 from kumihimo.domain.task import Task
 from kumihimo.services import briefs, workplaces
 from kumihimo.services.board import Board
@@ -26,7 +26,9 @@ def prepare(board: Board, settings: Settings, place: Place, request: Request, *,
     task = board.tasks.get(place, request.task)
     project = board.projects.show(task.project_id)
     if worktree:
-        open_worktrees(project).repository.target()
+        worktrees = open_worktrees(project)
+        worktrees.repository.target()
+        workplaces.require_free(board, worktrees, workplaces.task_name(project, task.number))
     elif not Path(project.working_directory).is_dir():
         raise StartFailed("no_such_folder", folder=project.working_directory)
     worker = board.workers.open(place, request)
@@ -37,16 +39,18 @@ def prepare(board: Board, settings: Settings, place: Place, request: Request, *,
     except GitError as error:
         board.workers.give_up(worker.execution.id, str(error))
         raise
-    return _ready(board, settings, worker, workplace)
+    ready = _ready(board, settings, worker, workplace)
+    if ready.execution.status == "cancelled":
+        # Somebody wanted another kind of worker meanwhile, and this one had not begun.
+        raise SessionAlreadyRunning(ready.task.number, None)
+    return ready
 
 
 def _workplace(board: Board, settings: Settings, worker: Worker) -> Workplace:
-    project, number = worker.project, worker.task.number
-    # Several projects may be parts of one repository, and each counts its own tasks.
-    part = "" if workplaces.is_whole(project) else f"-{project.id}"
-    branch = f"task-{number}-s{worker.execution.number}{part}"
+    name = workplaces.task_name(worker.project, worker.task.number)
+    branch = f"{name}-s{worker.execution.number}"
     scope = worker.scope_with(defined(worker.agent, settings))
-    return workplaces.make(board, project, f"task-{number}{part}", branch, holder=worker.execution.id, scope=scope)
+    return workplaces.make(board, worker.project, name, branch, holder=worker.execution.id, scope=scope)
 
 
 def _ready(board: Board, settings: Settings, worker: Worker, workplace: Workplace | None) -> Worker:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from kumihimo.domain.agent import Scope
-from kumihimo.domain.errors import ExecutionNotFound
+from kumihimo.domain.errors import ExecutionNotFound, WorktreeHeld
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.project import Project
 from kumihimo.domain.session import Process
@@ -17,9 +17,9 @@ from kumihimo.engine.processes import identity
 from kumihimo.engine.worktrees.repository import Repository
 from kumihimo.engine.worktrees.worktree import Worktree
 from kumihimo.engine.worktrees.worktrees import Worktrees
+from kumihimo.services.assignments import WORKTREES
 from kumihimo.services.board import Board
 
-FOLDER = Path(".kumi", "worktrees")
 _PROCESS = "process:"
 
 
@@ -34,13 +34,23 @@ class Workplace(msgspec.Struct, frozen=True):
 def open_worktrees(project: Project) -> Worktrees:
     """GitError where the project is no repository."""
     folder = Path(project.working_directory)
-    return Worktrees(Repository.open(folder), folder / FOLDER)
+    return Worktrees(Repository.open(folder), folder / WORKTREES)
 
 
-def is_whole(project: Project) -> bool:
-    """Whether the project is a repository, and not a part of one."""
+def task_name(project: Project, number: int) -> str:
+    """What the worktree of a task is called. Several projects may be parts of one repository, and each counts its tasks."""
     folder = Path(project.working_directory)
-    return folder.resolve() == Repository.open(folder).top
+    whole = folder.resolve() == Repository.open(folder).top
+    return f"task-{number}" if whole else f"task-{number}-{project.id}"
+
+
+def require_free(board: Board, worktrees: Worktrees, name: str) -> None:
+    """WorktreeHeld while what was done in it is looked at or merged. A run that works in it is for others to judge."""
+    holder = worktrees.holder(name)
+    if holder is None or not lives(board)(holder):
+        return
+    if holder.startswith(_PROCESS) or not board.executions.show(holder).live:
+        raise WorktreeHeld(name, holder)
 
 
 def make(board: Board, project: Project, name: str, branch: str, *, holder: str, scope: Scope) -> Workplace:
@@ -62,9 +72,10 @@ def lives(board: Board) -> Callable[[str], bool]:
         try:
             run = board.executions.show(holder)
         except ExecutionNotFound:
-            # Made for a run that was never asked for, or in another database.
-            return False
-        return run.live or run.unverified
+            # An instance of a Runner; else made for a run that was never asked for, or in another database.
+            return board.instances.alive(holder)
+        # What never began has left nothing to look at.
+        return run.live or (run.unverified and run.started_at is not None)
 
     return alive
 

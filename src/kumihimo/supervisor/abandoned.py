@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
+from kumihimo.domain.errors import IllegalTransition, StaleFence
 from kumihimo.domain.execution import Execution
+from kumihimo.domain.session import Process
+from kumihimo.engine.processes import tree
+from kumihimo.engine.processes.identity import proven_dead
 from kumihimo.engine.processes.wrapper import RunFolder
 from kumihimo.services.board import Board
-from kumihimo.services.projects import Place
 from kumihimo.services.verifying import folder_of
 from kumihimo.settings import Settings
+from kumihimo.supervisor.attended import ATTENDANT, close
 
 # Who starts a session writes down at once which process it is. So long nobody doubts it.
 _PATIENCE = timedelta(seconds=60)
@@ -18,12 +26,30 @@ _PATIENCE = timedelta(seconds=60)
 def close_abandoned(board: Board, settings: Settings, host_id: str) -> None:
     """The end of a session is told by who started it. Where that one was killed, we tell it."""
     for run in board.workers.attended(host_id):
-        folder = RunFolder(folder_of(settings, run.id))
-        if not folder.was_started:
-            if run.started_at is not None and board.clock() - run.started_at > _PATIENCE:
-                board.executions.lose(run.id, run.fence, error="its command ended before it could say what it started")
-        elif folder.is_over() and board.clock() - _ended_at(folder) > _PATIENCE:
-            _close(board, run, folder)
+        # In between, somebody may have told its end.
+        with suppress(IllegalTransition, StaleFence):
+            _look_at(board, run, RunFolder(folder_of(settings, run.id)))
+
+
+def _look_at(board: Board, run: Execution, folder: RunFolder) -> None:
+    alone = _is_alone(folder)
+    if alone and run.stopping is not None:
+        # Nobody else is there to end it.
+        wrapper = folder.wrapper()
+        tree.send([one for one in tree.of_run(run.id, wrapper) if one != wrapper], signal.SIGKILL)
+    if not folder.was_started:
+        if run.started_at is not None and board.clock() - run.started_at > _PATIENCE:
+            board.executions.lose(run.id, run.fence, error="its command ended before it could say what it started")
+    elif folder.is_over() and (alone or board.clock() - _ended_at(folder) > _PATIENCE):
+        _close(board, run, folder)
+
+
+def _is_alone(folder: RunFolder) -> bool:
+    """Whether who started it is certainly gone."""
+    try:
+        return proven_dead(msgspec.json.decode((folder.path / ATTENDANT).read_bytes(), type=Process))
+    except (OSError, msgspec.DecodeError):
+        return False
 
 
 def _ended_at(folder: RunFolder) -> datetime:
@@ -39,5 +65,4 @@ def _close(board: Board, run: Execution, folder: RunFolder) -> None:
     if ended is None:
         board.executions.lose(run.id, run.fence, error="its command was killed")
         return
-    place = Place(run.project_id)
-    board.work_sessions.end(place, run.id, ended.code, signal=ended.signal, error="its command was killed meanwhile")
+    close(board, run.id, ended, "its command was killed meanwhile")

@@ -18,6 +18,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
+
 from kumihimo import settings as configuration
 from kumihimo.domain.session import Process
 from kumihimo.domain.token import Token
@@ -39,6 +41,8 @@ from kumihimo.supervisor.prompt import compose
 from kumihimo.supervisor.secrets import secrets_in
 
 CANNOT_START = 126
+# In the folder of the run: who is at its side.
+ATTENDANT = "attendant"
 _PATIENCE_SECONDS = 5.0
 # How often we look whether somebody wants it to end.
 _LOOK_SECONDS = 0.5
@@ -70,12 +74,24 @@ class AttendedRun:
     def _end(self, settings: Settings, worker: Worker, ended: Ended, verdict: Verdict | None) -> None:
         run = worker.execution
         error = (verdict.message or verdict.reason) if verdict is not None and verdict.reason else None
-        self._board.work_sessions.end(Place(run.project_id), run.id, ended.code, signal=ended.signal, error=error)
+        close(self._board, run.id, ended, error)
         verification = Verification(self._board, settings, secrets=secrets_in(os.environ))
         verification.verify(self._board.executions.show(run.id))
 
     def _settings_at(self, folder: Path) -> Settings:
         return configuration.load(configuration.Flags(db=self._settings.database), os.environ, folder)
+
+
+def close(board: Board, run_id: str, ended: Ended, error: str | None) -> None:
+    """Write down how a session ended. One that somebody stopped was stopped, however its agent took it."""
+    run = board.executions.show(run_id)
+    if not run.live:
+        # Somebody has told its end already, and that stays.
+        return
+    if run.stopping is not None:
+        board.executions.cancel(run.id, run.fence, exit_code=ended.code, signal=ended.signal, error=error)
+    else:
+        board.work_sessions.end(Place(run.project_id), run.id, ended.code, signal=ended.signal, error=error)
 
 
 class _Session:
@@ -104,6 +120,7 @@ class _Session:
         self._rest = b""
         try:
             lay_out(self._folder, start)
+            self._folder.write(self._folder.path / ATTENDANT, msgspec.json.encode(identity.current()).decode())
             argv = [*program_of(self._client, own), *start.argv, *own.args]
             self._process = self._spawn(argv, environment, order.working_directory, start)
         except (OSError, ValueError) as error:

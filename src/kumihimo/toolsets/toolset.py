@@ -31,6 +31,9 @@ TokenArgument = Annotated[
 class Tool(Struct, frozen=True):
     """An operation under a name. `names` renames arguments, `without` drops some, `types` gives some another type.
 
+    `beside` are arguments that do not stand among the others but, as texts, in the request's `_meta` under these keys: what
+    we tell one another besides what the tool's own arguments are.
+
     `answer` is the shape that `present` makes of the operation's value; without them the camelCase shape is taken.
     """
 
@@ -44,6 +47,7 @@ class Tool(Struct, frozen=True):
     types: dict[str, Any] = {}
     required: tuple[str, ...] = ()
     caller: CallerRule = "owner"
+    beside: dict[str, str] = {}
     aliases: tuple[str, ...] = ()
 
     def bound_operation(self) -> Operation[Any, Any]:
@@ -91,7 +95,7 @@ def arguments_type(tool: Tool) -> type[Struct]:
     hints = get_type_hints(operation.arguments, include_extras=True)
     fields: list[Any] = []
     for field in msgspec.structs.fields(operation.arguments):
-        if field.name in tool.without:
+        if field.name in (*tool.without, *tool.beside):
             continue
         name = tool.names.get(field.name, field.name)
         kind = tool.types.get(field.name, hints[field.name])
@@ -110,4 +114,4 @@ def arguments_type(tool: Tool) -> type[Struct]:
 def wire_names(tool: Tool) -> list[tuple[str, str]]:
     """Each argument of the operation that the tool takes, with its name here."""
     fields = tool.bound_operation().arguments.__struct_fields__
-    return [(field, str(tool.names.get(field, field))) for field in fields if field not in tool.without]
+    return [(field, str(tool.names.get(field, field))) for field in fields if field not in (*tool.without, *tool.beside)]

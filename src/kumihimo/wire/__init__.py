@@ -2,5 +2,5 @@
 
 Nothing of kumihimo but `kumihimo.wire` may be imported here. A new protocol feature is one file named after its
 noun (`tool.py`, `task.py`); a new way to carry messages is one file beside `stdio.py` and `http.py`; the client
-side goes into files that begin with `client`.
+side is in `client/`.
 """

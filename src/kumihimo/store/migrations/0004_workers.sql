@@ -13,6 +13,10 @@ DROP INDEX executions_one_live_session;
 CREATE UNIQUE INDEX executions_one_live_session ON executions (task_id)
     WHERE status IN ('planned', 'queued', 'starting', 'running') AND origin IN ('session', 'worker');
 
+-- Where an instance was told to work.
+ALTER TABLE instances ADD COLUMN worktree TEXT;
+ALTER TABLE instances ADD COLUMN branch TEXT;
+
 CREATE TABLE evidence (
     id @id@ PRIMARY KEY REFERENCES executions (id),
     base TEXT,

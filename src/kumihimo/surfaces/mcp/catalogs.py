@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +36,7 @@ from kumihimo.wire.schema import EncodedSchema
 
 # Tools that may take longer than a client likes to hold a call open.
 TASKS = frozenset({"wait_agent"})
+NOTHING: Mapping[str, str] = {}
 
 CallerOf = Callable[[Board, Any], Caller]
 """From the board and what the transport made of the client to who calls."""
@@ -191,7 +192,12 @@ class ToolCall:
     def _handle(self, request: Request, arguments: Raw) -> Any:
         if self.tool.bound_operation().patience is not None:
             return self._wait(request, arguments)
-        return self(request.caller, arguments)
+        return self(request.caller, arguments, self._beside(request) if self.tool.beside else {})
+
+    def _beside(self, request: Request) -> dict[str, str]:
+        """What the client has told beside the arguments."""
+        told = request.meta
+        return {field: said for field, key in self.tool.beside.items() if isinstance(said := told.get(key), str)}
 
     def _wait(self, request: Request, arguments: Raw) -> Any:
         from kumihimo.surfaces.mcp.waiting import Wait
@@ -206,14 +212,14 @@ class ToolCall:
         """The answer of a tool that reads at once, with nothing translated for the client of what goes wrong."""
         return self._answer(self.door.board, client, self._decode(arguments))
 
-    def __call__(self, client: Any, arguments: Raw) -> Any:
+    def __call__(self, client: Any, arguments: Raw, beside: Mapping[str, str] = NOTHING) -> Any:
         try:
             given = self._decode(arguments)
         except msgspec.DecodeError as error:
             raise refuse_arguments(self.toolset.dialect, str(error)) from None
         if self._at_once or (self._depends and self._is_short(given)):
-            return self._work(self.door.board, client, given)
-        return self.door.elsewhere(lambda board: self._work(board, client, given))
+            return self._work(self.door.board, client, given, beside)
+        return self.door.elsewhere(lambda board: self._work(board, client, given, beside))
 
     def _is_short(self, given: Any) -> bool:
         try:
@@ -233,18 +239,19 @@ class ToolCall:
         self._at_once = not self._depends and self.door.does_at_once(self._operation)
         self._takes_token = self.tool.caller == "session_token"
 
-    def _work(self, board: Board, client: Any, given: Any) -> bytes:
+    def _work(self, board: Board, client: Any, given: Any, beside: Mapping[str, str]) -> bytes:
         try:
-            return self._answer(board, client, given)
+            return self._answer(board, client, given, beside)
         except KumihimoError as error:
             raise refuse(self.toolset.dialect, error, self.door.language) from None
 
-    def _answer(self, board: Board, client: Any, given: Any) -> bytes:
+    def _answer(self, board: Board, client: Any, given: Any, beside: Mapping[str, str] = NOTHING) -> bytes:
         operation = self._operation
         caller = self._caller_of(board, client)
         if self._takes_token:
             caller = self._speaker(board, caller, given)
         values = {field: getattr(given, name) for field, name in self._names}
+        values.update(beside)
         answer = operation.handler(self.door.call(board, caller), operation.build(values))
         present = self.tool.present
         return self._encode(present(answer, self.door.language) if present else self._present(answer))

@@ -51,10 +51,8 @@ def worktree(it: WorktreeView) -> WorktreeAnswer:
         holder=it.holder,
         state=_word(it),
         ahead=state.ahead if state else 0,
-        uncommitted=[printable(path) for path in (*state.staged, *state.modified, *state.deleted, *state.unmerged)]
-        if state
-        else [],
-        untracked=[printable(path) for path in state.untracked] if state else [],
+        uncommitted=_names(state and (*state.staged, *state.modified, *state.deleted, *state.unmerged)),
+        untracked=_names(state and state.untracked),
         snapshot=found.snapshot,
     )
 

@@ -26,8 +26,16 @@ class VerdictAnswer(Struct, frozen=True, kw_only=True):
     model: str | UnsetType = UNSET
 
 
+class WorktreeShape(Shape, frozen=True):
+    """Where to work: a worktree of this name in the project's `.kumi/worktrees`, on this branch."""
+
+    name: str
+    branch: str
+
+
 class InstanceAnswer(Answer, frozen=True):
     instance_token: str | UnsetType = UNSET
+    worktree: WorktreeShape | UnsetType = UNSET
 
 
 class PairShape(Shape, frozen=True):
@@ -51,7 +59,10 @@ def verdict(it: Verdict, _: Language) -> VerdictAnswer:
 
 
 def instance(it: Reported, _: Language) -> InstanceAnswer:
-    return InstanceAnswer(instance_token=it.token or UNSET)
+    found = it.instance
+    told = it.token is not None and found.worktree is not None and found.branch is not None
+    worktree = WorktreeShape(name=found.worktree, branch=found.branch) if told else UNSET  # pyright: ignore[reportArgumentType]
+    return InstanceAnswer(instance_token=it.token or UNSET, worktree=worktree)
 
 
 def work(it: Work, _: Language) -> WorkAnswer:

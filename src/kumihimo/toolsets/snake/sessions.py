@@ -83,7 +83,7 @@ def _task(it: Assignment) -> MyTaskShape:
         task_id=it.task.id,
         title=it.task.title,
         description=it.task.description,
-        working_directory=it.project.working_directory,
+        working_directory=it.working_directory,
         context=contexts.shape(it.context),
         handoff=None if it.handoff is None else handoffs.shape(it.handoff),
     )

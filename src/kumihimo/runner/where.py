@@ -1,0 +1,48 @@
+"""Where the server is: for the Runner's own calls, and for the instances that it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit, urlunsplit
+
+from msgspec import Struct
+
+from kumihimo.domain.errors import ConfigError
+from kumihimo.wire.client.targets import Target, Url
+
+_RUNNER = "/mcp/runner"
+_WORKER = "/mcp/worker"
+
+
+class Where(Struct, frozen=True):
+    server: Target
+    worker_url: str
+
+
+# Asked before each new session: a server of this machine may have moved.
+Locate = Callable[[], Awaitable[Where]]
+
+
+def at_url(url: str, token: str | None) -> Where:
+    """A server by its URL: `http://host:9696`, or the whole way to its endpoint. ConfigError where it is none.
+
+    An endpoint that is not one of ours serves everything, as S1's server does.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        known = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+    except ValueError:
+        known = False
+        parts = urlsplit("")
+    if not known or parts.username or parts.password:
+        raise ConfigError("--server", "bad_setting", reason=f"{url!r} is not a URL like http://127.0.0.1:9696")
+    path = parts.path.rstrip("/")
+    if path in ("", _RUNNER):
+        asked, worked = _RUNNER, _WORKER
+    else:
+        asked = worked = path
+    place = (parts.scheme, parts.netloc)
+    return Where(
+        Url(url=urlunsplit((*place, asked, parts.query, "")), bearer=token),
+        urlunsplit((*place, worked, parts.query, "")),
+    )

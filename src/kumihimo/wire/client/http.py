@@ -1,0 +1,186 @@
+"""A server behind Streamable HTTP: each message a POST, each call on a connection of its own while it is under way."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any, NamedTuple
+
+from kumihimo.wire.client.call import Call
+from kumihimo.wire.client.dialogue import Dialogue
+from kumihimo.wire.client.errors import ClientError, ConnectionFailed, ConnectionLost, Refused
+from kumihimo.wire.client.http_answer import HttpAnswer
+from kumihimo.wire.client.http_connection import HttpConnection
+from kumihimo.wire.client.http_pool import HttpPool
+from kumihimo.wire.client.targets import Url
+from kumihimo.wire.errors import RpcError
+from kumihimo.wire.jsonrpc import encode_notification
+from kumihimo.wire.revision import Revision
+
+_GOODBYE_SECONDS = 1.0
+
+
+class _Way(NamedTuple):
+    """What carries the answer to a call now."""
+
+    connection: HttpConnection
+    answer: HttpAnswer
+
+
+class HttpCarrier:
+    mirrors = True
+
+    def __init__(self, target: Url, dialogue: Dialogue) -> None:
+        self.dialogue = dialogue
+        self.most_bytes = target.most_bytes
+        self._target = target
+        self._pool = HttpPool(target)
+        self._own_headers = _header_lines(target)
+        self._revision: Revision | None = None
+        self._session = ""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
+        self._write_heads()
+
+    @property
+    def session(self) -> str:
+        return self._session
+
+    def begin_session(self, session: str) -> None:
+        # It goes into a header as it is: whoever sends line ends in it gets none.
+        self._session = session if session.isprintable() and session.isascii() else ""
+        self._write_heads()
+
+    def agree(self, revision: Revision | None) -> None:
+        self._revision = revision
+        self._write_heads()
+
+    async def renew(self) -> None:
+        self._revision, self._session = None, ""
+        self._write_heads()
+
+    async def send(self, call: Call) -> None:
+        connection = self._pool.ready() or await self._pool.connect()
+        if call.answer.done():
+            # Its time was over before there was a connection.
+            connection.close()
+            return
+        call.sent = True
+        answer = HttpAnswer(self, call)
+        call.way = _Way(connection, answer)
+        connection.ask(self._request(call.body, call.headers), answer)
+
+    def post(self, message: bytes) -> None:
+        if not self._closed:
+            self._start(self._post(message))
+
+    def abandon(self, call: Call) -> None:
+        if isinstance(call.way, _Way):
+            # In the stateless revisions this is how a server learns that the answer is not wanted.
+            call.way.connection.drop(call.way.answer)
+        handshake = self._revision is not None and self._revision.handshake
+        if handshake and call.sent and call.method != "initialize":
+            self.post(encode_notification("notifications/cancelled", {"requestId": call.id}))
+
+    def take_up(self, answer: HttpAnswer) -> bool:
+        """Ask for the rest of a stream that ended too early. False where that is not possible."""
+        resumable = self._revision is not None and self._revision.handshake and answer.last_id is not None
+        if not resumable or self._closed or answer.attempt >= self._target.resumptions:
+            return False
+        self._start(self._resume(answer))
+        return True
+
+    async def listen(self) -> None:
+        answer = HttpAnswer(self, None)
+        connection = self._pool.ready() or await self._pool.connect()
+        connection.ask(self._get_head + b"\r\n", answer)
+        try:
+            await answer.over
+        except Refused as refused:
+            # A server may have no such stream.
+            if refused.status != 405:
+                raise
+        finally:
+            connection.drop(answer)
+
+    async def close(self) -> None:
+        if self._session and not self._closed:
+            with contextlib.suppress(ClientError, TimeoutError):
+                async with asyncio.timeout(_GOODBYE_SECONDS):
+                    await self._say_goodbye()
+        self._closed = True
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.dialogue.fail_all(lambda call: ConnectionLost("the session was closed", delivered=call.sent))
+        self._pool.close()
+
+    async def _say_goodbye(self) -> None:
+        answer = HttpAnswer(self, None)
+        connection = self._pool.ready() or await self._pool.connect()
+        connection.ask(self._get_head.replace(b"GET ", b"DELETE ", 1) + b"\r\n", answer)
+        await answer.over
+
+    async def _post(self, message: bytes) -> None:
+        """What gets no answer is sent once; nobody is there to be told that it was lost."""
+        answer = HttpAnswer(self, None)
+        with contextlib.suppress(ClientError, RpcError):
+            connection = self._pool.ready() or await self._pool.connect()
+            connection.ask(self._request(message, b""), answer)
+            await answer.over
+
+    async def _resume(self, cut: HttpAnswer) -> None:
+        call, last_id = cut.call, cut.last_id
+        assert call is not None, "asked before"
+        assert last_id is not None, "asked before"
+        await asyncio.sleep(cut.retry_seconds)
+        if call.answer.done():
+            return
+        answer = HttpAnswer(self, call, attempt=cut.attempt + 1, last_id=last_id)
+        try:
+            connection = await self._pool.connect()
+        except ConnectionFailed as error:
+            if not self.take_up(answer):
+                call.fail(ConnectionLost(error.reason, delivered=True))
+            return
+        if call.answer.done():
+            connection.close()
+            return
+        call.way = _Way(connection, answer)
+        connection.ask(self._get_head + b"Last-Event-ID: %b\r\n\r\n" % last_id, answer)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _request(self, body: bytes, headers: bytes) -> bytes:
+        return b"%b%bContent-Length: %d\r\n\r\n%b" % (self._post_head, headers, len(body), body)
+
+    def _write_heads(self) -> None:
+        """What is the same in every request, written once."""
+        shared = b"Host: %b\r\n%b" % (self._pool.host, self._own_headers)
+        if self._revision is not None:
+            shared += b"MCP-Protocol-Version: %b\r\n" % self._revision.name.encode()
+        if self._session:
+            shared += b"Mcp-Session-Id: %b\r\n" % self._session.encode()
+        self._post_head = (
+            b"POST %b HTTP/1.1\r\n%bAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
+            % (self._pool.path, shared)
+        )
+        self._get_head = b"GET %b HTTP/1.1\r\n%bAccept: text/event-stream\r\n" % (self._pool.path, shared)
+
+
+def _header_lines(target: Url) -> bytes:
+    """The caller's own headers. ConnectionFailed where one can't be sent; its value may be a secret and is not told."""
+    headers = {**target.headers, **({"Authorization": f"Bearer {target.bearer}"} if target.bearer is not None else {})}
+    lines: list[bytes] = []
+    for name, value in headers.items():
+        if not (name + value).isprintable() or ":" in name or " " in name:
+            raise ConnectionFailed(f"the header {name[:60]!r} can't be sent: it holds what a header can't")
+        try:
+            lines.append(f"{name}: {value.strip()}\r\n".encode("latin-1"))
+        except UnicodeEncodeError:
+            raise ConnectionFailed(f"the header {name[:60]!r} can't be sent: it is not Latin-1") from None
+    return b"".join(lines)

@@ -1,0 +1,148 @@
+"""One HTTP answer to one message: plain JSON, a stream of events, an empty one, or a refusal."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from kumihimo.wire.client.call import Call
+from kumihimo.wire.client.dialogue import UNREADABLE, Dialogue, error_of
+from kumihimo.wire.client.errors import BadAnswer, ClientError, ConnectionLost, Refused, SessionGone
+from kumihimo.wire.client.events import Events
+from kumihimo.wire.errors import RpcError
+
+
+class Post(Protocol):
+    """What an answer needs of the carrier."""
+
+    dialogue: Dialogue
+    most_bytes: int
+
+    def post(self, message: bytes) -> None: ...
+
+    def take_up(self, answer: HttpAnswer) -> bool: ...
+
+    @property
+    def session(self) -> str: ...
+
+    def begin_session(self, session: str) -> None: ...
+
+
+class _Failure(Struct):
+    error: Raw | UnsetType = UNSET
+
+
+_decode_failure = msgspec.json.Decoder(_Failure).decode
+
+
+class HttpAnswer:
+    """`call` is None for what needs no answer. `over` is done with the answer, and has its error where it is one."""
+
+    def __init__(self, carrier: Post, call: Call | None, *, attempt: int = 0, last_id: bytes | None = None) -> None:
+        self.call = call
+        self.attempt = attempt
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.status = 0
+        self._carrier = carrier
+        self._session = carrier.session
+        self._last_id = last_id
+        self._events: Events | None = None
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    @property
+    def last_id(self) -> bytes | None:
+        """The last event that was heard, where the stream can be taken up after it."""
+        return (self._events.last_id if self._events else None) or self._last_id
+
+    @property
+    def retry_seconds(self) -> float:
+        return self._events.retry_seconds if self._events else 0.5
+
+    def began(self, status: int, headers: dict[bytes, bytes]) -> None:
+        self.status = status
+        if self.call is not None and self.call.method == "initialize" and b"mcp-session-id" in headers:
+            self._carrier.begin_session(headers[b"mcp-session-id"].decode("latin-1"))
+        if status == 200 and headers.get(b"content-type", b"").lower().startswith(b"text/event-stream"):
+            self._events = Events(self._hear, self._carrier.most_bytes)
+
+    def came(self, data: bytes) -> None:
+        if self._events is not None:
+            self._events.feed(data)
+            if self._events.too_long:
+                self._fail(self._too_long())
+            return
+        self._size += len(data)
+        if self._size <= self._carrier.most_bytes:
+            self._parts.append(data)
+
+    def ended(self) -> None:
+        if self._events is not None:
+            self._stream_ended(ConnectionLost("the stream ended without an answer", delivered=True))
+        elif self._size > self._carrier.most_bytes:
+            self._fail(self._too_long())
+        elif 200 <= self.status < 300:
+            self._succeeded(b"".join(self._parts))
+        else:
+            self._fail(self._refusal(b"".join(self._parts)))
+
+    def broke(self, error: ClientError) -> None:
+        if self.last_id is not None:
+            self._stream_ended(error)
+        else:
+            self._fail(error)
+
+    def _hear(self, data: bytes) -> None:
+        self._carrier.dialogue.hear(data, self._carrier.post)
+
+    def _stream_ended(self, error: ClientError) -> None:
+        waited_for = self.call is not None and not self.call.answer.done()
+        if waited_for and self._carrier.take_up(self):
+            return
+        if waited_for:
+            self._fail(error)
+        else:
+            self._finish()
+
+    def _succeeded(self, body: bytes) -> None:
+        if self.call is None:
+            self._finish()
+            return
+        if body:
+            self._hear(body)
+        if self.call.answer.done():
+            self._finish()
+        else:
+            self._fail(BadAnswer(f"HTTP {self.status} without an answer to the call"))
+
+    def _refusal(self, body: bytes) -> Exception:
+        """What a status above 300 means. Of an error in JSON-RPC the status is only an echo."""
+        if self.status == 404 and self._session:
+            return SessionGone(self.status, "the server does not know the session")
+        error = None if self.status in (401, 403) else _rpc_error(body)
+        return error or Refused(self.status, body[:300].decode("utf-8", "replace").strip())
+
+    def _too_long(self) -> BadAnswer:
+        return BadAnswer(f"the answer has more than {self._carrier.most_bytes} bytes")
+
+    def _fail(self, error: Exception) -> None:
+        if self.call is not None:
+            self.call.fail(error)
+            self._finish()
+        elif not self.over.done():
+            self.over.set_exception(error)
+
+    def _finish(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
+
+def _rpc_error(body: bytes) -> RpcError | None:
+    try:
+        failure: Any = _decode_failure(body)
+    except UNREADABLE:
+        return None
+    return None if failure.error is UNSET else error_of(failure.error)

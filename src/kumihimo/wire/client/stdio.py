@@ -1,0 +1,177 @@
+"""A server on stdio: lines of JSON to its input and from its output, many calls under way at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from kumihimo.wire.client.call import Call
+from kumihimo.wire.client.dialogue import Dialogue
+from kumihimo.wire.client.errors import ConnectionFailed, ConnectionLost
+from kumihimo.wire.client.lines import Lines
+from kumihimo.wire.client.process import ServerProcess
+from kumihimo.wire.client.targets import Command
+from kumihimo.wire.jsonrpc import encode_notification
+from kumihimo.wire.revision import Revision
+
+_KEPT_ERRORS = 8192
+
+
+class _Reading(asyncio.Protocol):
+    def __init__(self, carrier: StdioCarrier) -> None:
+        self._carrier = carrier
+
+    def data_received(self, data: bytes) -> None:
+        self._carrier.hear(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the base class's signature
+        self._carrier.lost()
+
+
+class _Errors(asyncio.Protocol):
+    """The last words of the server."""
+
+    def __init__(self) -> None:
+        self.kept = b""
+        self.over = asyncio.Event()
+
+    def data_received(self, data: bytes) -> None:
+        self.kept = (self.kept + data)[-_KEPT_ERRORS:]
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the base class's signature
+        self.over.set()
+
+
+class _Writing(asyncio.BaseProtocol):
+    """Holds whoever sends while the server is behind with reading."""
+
+    def __init__(self) -> None:
+        self._room = asyncio.Event()
+        self._room.set()
+        self.closed = False
+
+    def pause_writing(self) -> None:
+        self._room.clear()
+
+    def resume_writing(self) -> None:
+        self._room.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the base class's signature
+        self.closed = True
+        self._room.set()
+
+    @property
+    def crowded(self) -> bool:
+        return not self._room.is_set()
+
+    async def room(self) -> None:
+        await self._room.wait()
+
+
+class StdioCarrier:
+    mirrors = False
+
+    def __init__(self, command: Command, dialogue: Dialogue) -> None:
+        self._command = command
+        self._dialogue = dialogue
+        self._lines = Lines(command.most_bytes)
+        self._writing = _Writing()
+        self._errors = _Errors()
+        self._process: ServerProcess | None = None
+        self._writer: asyncio.WriteTransport | None = None
+        self._readers: list[asyncio.ReadTransport] = []
+        self._lost: str | None = None
+        self._telling: asyncio.Task[None] | None = None
+        self._closing = False
+
+    async def open(self) -> None:
+        """Start the server."""
+        loop = asyncio.get_running_loop()
+        self._process = process = ServerProcess(self._command)
+        self._writer, _ = await loop.connect_write_pipe(lambda: self._writing, process.stdin)
+        reader, _ = await loop.connect_read_pipe(lambda: _Reading(self), process.stdout)
+        self._readers.append(reader)
+        if process.stderr is not None:
+            errors, _ = await loop.connect_read_pipe(lambda: self._errors, process.stderr)
+            self._readers.append(errors)
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    @property
+    def errors(self) -> str:
+        """The end of what the server wrote to stderr, where that is kept."""
+        return self._errors.kept.decode("utf-8", "replace")
+
+    async def send(self, call: Call) -> None:
+        if self._writing.crowded:
+            await self._writing.room()
+        if self._telling is not None:
+            await self._telling
+        if self._lost is not None or self._writing.closed or self._writer is None:
+            raise ConnectionFailed(self._lost or "the server takes no more input")
+        if call.answer.done():
+            return
+        call.sent = True
+        self._writer.write(call.body + b"\n")
+
+    def post(self, message: bytes) -> None:
+        if self._writer is not None and not self._writing.closed:
+            self._writer.write(message + b"\n")
+
+    def abandon(self, call: Call) -> None:
+        # Of these two the protocol says that they are not cancelled.
+        if call.sent and call.method not in ("initialize", "server/discover"):
+            self.post(encode_notification("notifications/cancelled", {"requestId": call.id}))
+
+    def agree(self, revision: Revision | None) -> None:
+        """A pipe has no headers."""
+
+    async def renew(self) -> None:
+        """A pipe has no session besides itself."""
+
+    async def listen(self) -> None:
+        """Everything comes by the one pipe: this ends with it."""
+        if self._process is not None:
+            await self._process.ended()
+
+    async def close(self) -> None:
+        self._closing = True
+        self._lost = self._lost or "the session was closed"
+        if self._writer is not None:
+            self._writer.close()
+        if self._process is not None:
+            await self._process.end()
+        if self._telling is not None:
+            await self._telling
+        for reader in self._readers:
+            reader.close()
+        self._fail_calls()
+
+    def hear(self, data: bytes) -> None:
+        for line in self._lines.feed(data):
+            if line and not line.isspace():
+                self._dialogue.hear(line, self.post)
+
+    def lost(self) -> None:
+        """Its output has ended: nothing will be answered any more."""
+        if self._lost is None:
+            self._lost = "the server closed its output"
+        self._telling = asyncio.get_running_loop().create_task(self._tell_why())
+
+    async def _tell_why(self) -> None:
+        """A process that dies closes its output a moment before it can be known how it ended."""
+        if self._process is not None and not self._closing:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._command.grace_seconds):
+                    await self._process.ended()
+                    if self._process.stderr is not None:
+                        await self._errors.over.wait()
+            last = self.errors.strip().splitlines()[-1:]
+            self._lost = ": ".join([f"the server is gone, {self._process.ending()}", *(line[:300] for line in last)])
+        self._fail_calls()
+
+    def _fail_calls(self) -> None:
+        reason = self._lost or "the server is gone"
+        self._dialogue.fail_all(lambda call: ConnectionLost(reason, delivered=call.sent))

@@ -1,0 +1,79 @@
+"""A server on stdio that does what none should: `python bad_peer.py MODE`. It greets as 2025-11-25 does."""
+
+import json
+import os
+import signal
+import sys
+
+
+def say(text: str) -> None:
+    os.write(1, text.encode())
+
+
+def answer(request: dict, **fields: object) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": fields}) + "\n"
+
+
+def greet(request: dict) -> None:
+    if request["method"] == "initialize":
+        info = {"name": "bad", "version": "1"}
+        say(answer(request, protocolVersion="2025-11-25", capabilities={}, serverInfo=info))
+    else:
+        say(json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32601, "message": "what?"}}) + "\n")
+
+
+def called(mode: str, request: dict) -> None:
+    text = [{"type": "text", "text": "late" if mode == "echo" else mode}]
+    if mode == "garbage":
+        say('Config: loaded\n\n{not json\n[1,2\n\x00\xff null\n"text"\n42\n[]\n[[]]\n')
+        say(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info"}}) + "\n")
+        say(answer(request, content=text))
+    elif mode == "half":
+        print("the last words", file=sys.stderr, flush=True)
+        say(answer(request, content=text)[:20])
+        sys.exit(3)
+    elif mode == "wrong-ids":
+        for wrong in (request["id"] + 1000, -1, "x", None, 1.5, True, [1]):
+            say(
+                json.dumps({"jsonrpc": "2.0", "id": wrong, "result": {"content": [{"type": "text", "text": "wrong"}]}})
+                + "\n"
+            )
+        say(json.dumps({"jsonrpc": "2.0", "id": str(request["id"]), "result": {"content": text}}) + "\n")
+    elif mode == "huge":
+        say(answer(request, content=[{"type": "text", "text": "x" * 3_000_000}]))
+        say(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": {"content": text}}) + "\n")
+    elif mode == "malformed":
+        say(json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": "no object"}) + "\n")
+    elif mode == "ping":
+        say(json.dumps({"jsonrpc": "2.0", "id": "p1", "method": "ping"}) + "\n")
+        say(json.dumps({"jsonrpc": "2.0", "id": "r1", "method": "roots/list"}) + "\n")
+        pong, roots = (json.loads(sys.stdin.readline()) for _ in range(2))
+        say(answer(request, content=[{"type": "text", "text": f"{pong['result']} {roots['error']['code']}"}]))
+    elif mode == "pages":
+        say(answer(request, tools=[{"name": "again"}], nextCursor="the same"))
+    elif mode != "silent":
+        say(answer(request, content=text))
+
+
+def main(mode: str) -> None:
+    if mode == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if mode == "dies-at-once":
+        sys.exit("no database")
+    while line := sys.stdin.readline():
+        request = json.loads(line)
+        if mode == "proud" and request["method"] == "server/discover":
+            sys.exit(1)
+        if request["method"] in ("initialize", "server/discover"):
+            greet(request)
+        elif "id" in request:
+            called(mode, request)
+        elif request["method"] == "notifications/cancelled":
+            # Shown to whoever asks next.
+            print(f"cancelled {request['params']['requestId']}", file=sys.stderr, flush=True)
+    if mode == "stubborn":
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,169 @@
+"""Servers on stdio that do what none should: nobody waits for ever, and nobody gets another's answer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+import pytest
+from client_kit import US, bad_on_stdio, ours_on_stdio, run, until
+from msgspec.structs import replace
+
+from kumihimo.wire.client.connect import connect
+from kumihimo.wire.client.errors import BadAnswer, ConnectionFailed, ConnectionLost, TimedOut
+from kumihimo.wire.client.lines import Lines
+from kumihimo.wire.client.session import Session
+from kumihimo.wire.client.targets import Command
+from kumihimo.wire.errors import RpcError
+
+
+def pid_of(session: Session) -> int:
+    return session._carrier.pid  # type: ignore[attr-defined]
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_garbage_between_the_messages_is_passed_over() -> None:
+    async def test() -> None:
+        heard: list[str] = []
+        async with await connect(
+            bad_on_stdio("garbage"), US, on_notification=lambda method, _: heard.append(method)
+        ) as session:
+            assert session.revision.name == "2025-11-25"
+            for _ in range(3):
+                assert (await session.call_tool("any")).text == "garbage"
+            assert heard == ["notifications/message"] * 3
+            assert session.noise >= 3 * 6
+
+    run(test())
+
+
+def test_half_a_message_and_then_death_is_a_lost_connection_that_tells_the_last_words() -> None:
+    async def test() -> None:
+        async with await connect(bad_on_stdio("half"), US) as session:
+            with pytest.raises(ConnectionLost) as lost:
+                await session.call_tool("any")
+            assert lost.value.delivered
+            assert "exited with code 3" in str(lost.value)
+            assert "the last words" in str(lost.value)
+            with pytest.raises(ConnectionFailed) as failed:
+                await session.call_tool("any")
+            assert not failed.value.delivered
+
+    run(test())
+
+
+def test_a_server_that_never_answers_times_out_and_is_told() -> None:
+    async def test() -> None:
+        async with await connect(bad_on_stdio("silent"), US) as session:
+            with pytest.raises(TimedOut):
+                await session.call_tool("any", seconds=0.1)
+            await until(lambda: "cancelled 3" in session._carrier.errors)  # type: ignore[attr-defined]
+
+    run(test())
+
+
+def test_answers_with_wrong_ids_go_to_nobody() -> None:
+    async def test() -> None:
+        async with await connect(bad_on_stdio("wrong-ids"), US) as session:
+            answer = await session.call_tool("any")
+            assert answer.text == "wrong-ids"
+            assert session.noise == 7
+
+    run(test())
+
+
+def test_a_message_that_is_too_long_is_passed_over_and_one_that_is_not_is_read() -> None:
+    async def test() -> None:
+        async with await connect(bad_on_stdio("huge", most_bytes=1_000_000), US) as session:
+            assert (await session.call_tool("any")).text == "huge"
+        async with await connect(bad_on_stdio("huge"), US) as session:
+            assert len((await session.call_tool("any")).text) == 3_000_000
+
+    run(test())
+
+
+def test_questions_of_the_server_are_answered_and_a_malformed_error_is_one() -> None:
+    async def test() -> None:
+        async with await connect(bad_on_stdio("ping"), US) as session:
+            assert (await session.call_tool("any")).text == "{} -32601"
+        async with await connect(bad_on_stdio("malformed"), US) as session:
+            with pytest.raises(RpcError):
+                await session.call_tool("any")
+
+    run(test())
+
+
+def test_a_list_that_never_ends_is_given_up() -> None:
+    async def test() -> None:
+        async with await connect(bad_on_stdio("pages"), US) as session:
+            with pytest.raises(BadAnswer):
+                await session.list_tools()
+
+    run(test())
+
+
+def test_an_old_server_that_dies_of_what_it_does_not_know_is_started_again() -> None:
+    async def test() -> None:
+        async with await connect(bad_on_stdio("proud"), US) as session:
+            assert (await session.call_tool("any")).text == "proud"
+
+    run(test())
+
+
+def test_a_server_that_does_not_come_up_says_why_and_leaves_nothing_behind() -> None:
+    async def test() -> None:
+        with pytest.raises((ConnectionLost, ConnectionFailed), match="no database"):
+            await connect(bad_on_stdio("dies-at-once"), US)
+        with pytest.raises(ConnectionFailed):
+            await connect(Command(argv=("/nothing/here",)), US)
+        with pytest.raises(ConnectionFailed, match="stateless"):
+            await connect(bad_on_stdio("echo"), US, era="stateless")
+
+    run(test())
+
+
+def test_a_server_that_would_not_end_is_killed_with_everything_it_started() -> None:
+    async def test() -> None:
+        session = await connect(bad_on_stdio("stubborn", grace_seconds=0.2), US)
+        pid = pid_of(session)
+        await session.close()
+        assert not alive(pid)
+        # A shell that starts a child which holds the output, and is gone itself.
+        shell = f"sleep 1000 & echo $! >&2; exec {sys.executable} {ours_on_stdio().argv[1]}"
+        session = await connect(replace(ours_on_stdio(), argv=("/bin/sh", "-c", shell)), US)
+        await until(lambda: session._carrier.errors)  # type: ignore[attr-defined]
+        child = int(session._carrier.errors.split()[0])  # type: ignore[attr-defined]
+        assert alive(child)
+        await session.close()
+        await until(lambda: not alive(child))
+
+    run(test())
+
+
+def test_calls_under_way_fail_when_the_session_is_closed() -> None:
+    async def test() -> None:
+        session = await connect(ours_on_stdio(), US)
+        waiting = asyncio.ensure_future(session.call_tool("quiet_wait"))
+        await session.call_tool("add", {"a": 1, "b": 1})
+        await session.close()
+        with pytest.raises(ConnectionLost):
+            await waiting
+
+    run(test())
+
+
+def test_lines_are_whole_however_they_are_cut() -> None:
+    text = b"one\n\n" + b"x" * 50 + b"\ntwo\n" + b"y" * 51 + b"\nthree\nfour"
+    for size in range(1, len(text)):
+        lines = Lines(50)
+        found = [line for at in range(0, len(text), size) for line in lines.feed(text[at : at + size])]
+        assert found == [b"one", b"", b"x" * 50, b"two", b"three"], size
+        assert lines.too_long == 1
