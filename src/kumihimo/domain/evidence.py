@@ -37,6 +37,8 @@ class Evidence(Struct, frozen=True):
     checks_skipped: bool = False
     conflicts: tuple[ComingConflict, ...] = ()
     merged: MergedBy | None = None
+    left_by_checks: tuple[str, ...] = ()
+    """Files that were not there before its checks ran: nobody's work, and in nobody's way."""
 
     @property
     def passed(self) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from kumihimo.domain.errors import AgentBusy, LoginRefused, TokenRefused
 from kumihimo.domain.session import Session
 from kumihimo.operations.operation import Arguments, Call, operation
+from kumihimo.services.definitions import defined
 from kumihimo.services.sessions import Login
 
 
@@ -27,7 +29,8 @@ def authenticate(call: Call, arguments: Authenticate) -> Login:
     """Log in to a project. The token in the answer stands for you from then on."""
     if not call.caller.may_be(arguments.agent_id, arguments.project_id):
         raise LoginRefused
-    return call.board.sessions.authenticate(arguments.agent_id, arguments.passkey, arguments.project_id)
+    login = call.board.sessions.authenticate(arguments.agent_id, arguments.passkey, arguments.project_id)
+    return replace(login, agent=defined(login.agent, call.settings))
 
 
 @operation("login.logout", Logout, Session, TokenRefused)

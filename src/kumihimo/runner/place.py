@@ -20,6 +20,8 @@ class Workspace(Struct, frozen=True):
 
     name: str
     branch: str
+    write: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 class Place(Struct, frozen=True):
@@ -42,8 +44,9 @@ def place_of(home: Path, workspace: Workspace | None, instance_id: str) -> Place
         return Place(home)
     repository = Repository.open(home)
     base = repository.commit_of(repository.target())
+    scope = Scope(workspace.write, workspace.exclude)
     made = Worktrees(repository, home / _WORKTREES).create(
-        workspace.name, workspace.branch, base, holder=instance_id, scope=Scope(), live=_lives
+        workspace.name, workspace.branch, base, holder=instance_id, scope=scope, live=_lives
     )
     inside = home.resolve().relative_to(repository.top)
     # The git folder of a worktree lies outside it, and must be written to commit there.

@@ -11,7 +11,7 @@ import msgspec
 
 from kumihimo.domain import execution as executions
 from kumihimo.domain import text
-from kumihimo.domain.agent import Agent
+from kumihimo.domain.agent import Agent, Scope
 from kumihimo.domain.errors import AgentBusy, AgentNotFound, ProjectNotFound
 from kumihimo.domain.event import Change
 from kumihimo.domain.identifiers import Identifiers
@@ -20,6 +20,7 @@ from kumihimo.domain.project import Project
 from kumihimo.domain.session import Session
 from kumihimo.domain.task import Task
 from kumihimo.domain.token import Token
+from kumihimo.services.scopes import scope_of
 from kumihimo.services.service import Clock, Service, command, query
 from kumihimo.services.sessions import Sessions
 from kumihimo.services.tasks import Tasks
@@ -63,6 +64,8 @@ class Reported(msgspec.Struct, frozen=True):
 
     instance: Instance
     token: str | None = None
+    scope: Scope = Scope()
+    """What it may write, where it is told to work in a worktree."""
 
 
 class Instances(Service):
@@ -146,7 +149,7 @@ class Instances(Service):
             # Told twice it is still the same start; what has ended does not start again.
             STATES.next(instance_id, "starting" if instance.state == "alive" else instance.state, "starting")
             token = Token("instance", agent_id, project_id, instance_id=instance_id)
-            return Reported(instance, self._tokens.issue(token))
+            return Reported(instance, self._tokens.issue(token), self._scope(transaction, instance))
         if state == "alive":
             return Reported(self._seen(transaction, instance, working_directory))
         return Reported(self._exited(transaction, instance, exit_code, signal, last_lines))
@@ -173,6 +176,11 @@ class Instances(Service):
         )  # fmt: skip
         transaction.instances.add(Change(instance, "instance.started", now))
         return instance
+
+    def _scope(self, transaction: Transaction, instance: Instance) -> Scope:
+        agent = transaction.agents.get(instance.agent_id)
+        task = next(iter(self._open_tasks(transaction, instance.agent_id, instance.project_id)), None)
+        return scope_of(task, agent) if task is not None and agent is not None else Scope()
 
     def _workplace(self, transaction: Transaction, pair: Pair, instance_id: str) -> tuple[str | None, str | None]:
         """The worktree of the task that it will be given, and the branch that its work is on: who comes after another goes on

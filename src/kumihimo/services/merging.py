@@ -147,6 +147,7 @@ class Merger:
             found = msgspec.structs.replace(found, head=rebased.head, checks_skipped=skipped)
             if not skipped:
                 found = msgspec.structs.replace(found, checks=self._check(candidate, worktree))
+                found = self._verification.note_leavings(run, candidate.project, found)
             if found.failed_checks:
                 return self._go_back(candidate, "checks_failed", found, target)
             try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -78,7 +78,19 @@ class Verification:
         found = Evidence(run.id, run.base, None, self._board.clock(), checks_skipped=run.skip_checks)
         if run.worktree is not None and project is not None and Path(run.worktree).is_dir():
             found = self._in_git(run, project, found)
-        return msgspec.structs.replace(found, checks=tuple(self._check(run)))
+        found = msgspec.structs.replace(found, checks=tuple(self._check(run)))
+        return self.note_leavings(run, project, found) if found.checks else found
+
+    def note_leavings(self, run: Execution, project: Project | None, found: Evidence) -> Evidence:
+        """Tests and builds write caches and reports: what is there after the checks and was not before is theirs."""
+        worktrees = workplaces.open_worktrees(project) if project is not None and run.worktree else None
+        worktree = worktrees.find(workplaces.name_of(run)) if worktrees else None
+        if worktrees is None or worktree is None or not worktree.path.is_dir():
+            return found
+        state = worktrees.examine(worktree, worktrees.repository.target())
+        known = {*found.uncommitted, *found.left_by_checks}
+        new = tuple(path for path in map(printable, state.untracked) if path not in known)
+        return msgspec.structs.replace(found, left_by_checks=(*found.left_by_checks, *new))
 
     def keep_proof(self, execution_id: str, evidence: Evidence | None = None) -> Proof:
         proof = make_proof(self._board, execution_id, evidence)
@@ -98,16 +110,24 @@ class Verification:
             PathChange(printable(file.path), file.status, file.insertions, file.deletions) for file in diff.files
         )
         commits = tuple(Commit(commit.id, commit.subject) for commit in diff.commits)
+        left = _kept(self._left_before(run), map(printable, state.untracked))
         return msgspec.structs.replace(
             found,
             base=base,
             head=worktree.head,
             commits=commits,
-            diffstat=DiffStat.of(files),
-            uncommitted=tuple(map(printable, _uncommitted(state))),
-            violations=self._violations(worktrees, worktree, base, run),
+            diffstat=DiffStat.of(tuple(file for file in files if file.path not in left)),
+            uncommitted=_without(left, map(printable, _uncommitted(state))),
+            violations=_without(left, self._violations(worktrees, worktree, base, run)),
             merged=_merged(state.merged, commits),
+            left_by_checks=left,
         )
+
+    def _left_before(self, run: Execution) -> set[str]:
+        """What checks have left in its worktree until now, those of earlier runs on its task included."""
+        runs = self._board.executions.list(task_id=run.task_id).items if run.task_id else [run]
+        found = (self._board.evidence.of(one.id) for one in runs)
+        return {path for evidence in found if evidence is not None for path in evidence.left_by_checks}
 
     def _violations(self, worktrees: Worktrees, worktree: Worktree, base: str, run: Execution) -> tuple[str, ...]:
         agent = defined(self._board.agents.show(run.agent_id), self._settings)
@@ -177,6 +197,14 @@ def proof_of(board: Board, settings: Settings, execution_id: str) -> Proof:
 
 def folder_of(settings: Settings, execution_id: str) -> Path:
     return settings.state_folder / "runs" / execution_id
+
+
+def _kept(those: Collection[str], paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(path for path in paths if path in those)
+
+
+def _without(those: Collection[str], paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(path for path in paths if path not in those)
 
 
 def _uncommitted(state: State) -> tuple[str, ...]:

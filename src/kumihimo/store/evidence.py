@@ -22,6 +22,7 @@ class Evidences(Repository[Evidence]):
             "violations": tuple[str, ...],
             "checks": tuple[CheckResult, ...],
             "conflicts": tuple[ComingConflict, ...],
+            "left_by_checks": tuple[str, ...],
         },
     )
 

@@ -23,7 +23,7 @@ def main() -> None:
     # Ctrl-C is for the one who started us, and so is everything else that a terminal sends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    while wishes := line.recv(64):
+    while wishes := _next(line):
         for _ in wishes:
             reading, writing = os.pipe()
             pid = os.fork()
@@ -32,6 +32,14 @@ def main() -> None:
             os.close(reading)
             socket.send_fds(line, [str(pid).encode()], [writing])
             os.close(writing)
+
+
+def _next(line: socket.socket) -> bytes:
+    """What is wished for; nothing once the other end is gone, also where it was killed with something unread."""
+    try:
+        return line.recv(64)
+    except ConnectionResetError:
+        return b""
 
 
 def _become_shell(libc: ctypes.CDLL, reading: int, nowhere: int) -> None:

@@ -29,5 +29,6 @@ CREATE TABLE evidence (
     checks TEXT NOT NULL,
     checks_skipped INTEGER NOT NULL,
     conflicts TEXT NOT NULL,
-    merged TEXT
+    merged TEXT,
+    left_by_checks TEXT NOT NULL
 );

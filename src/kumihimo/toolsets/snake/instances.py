@@ -31,6 +31,8 @@ class WorktreeShape(Shape, frozen=True):
 
     name: str
     branch: str
+    write: list[str]
+    exclude: list[str]
 
 
 class InstanceAnswer(Answer, frozen=True):
@@ -59,10 +61,14 @@ def verdict(it: Verdict, _: Language) -> VerdictAnswer:
 
 
 def instance(it: Reported, _: Language) -> InstanceAnswer:
-    found = it.instance
-    told = it.token is not None and found.worktree is not None and found.branch is not None
-    worktree = WorktreeShape(name=found.worktree, branch=found.branch) if told else UNSET  # pyright: ignore[reportArgumentType]
-    return InstanceAnswer(instance_token=it.token or UNSET, worktree=worktree)
+    return InstanceAnswer(instance_token=it.token or UNSET, worktree=_worktree(it))
+
+
+def _worktree(it: Reported) -> WorktreeShape | UnsetType:
+    name, branch = it.instance.worktree, it.instance.branch
+    if it.token is None or name is None or branch is None:
+        return UNSET
+    return WorktreeShape(name=name, branch=branch, write=list(it.scope.write), exclude=list(it.scope.exclude))
 
 
 def work(it: Work, _: Language) -> WorkAnswer:
