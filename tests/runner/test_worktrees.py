@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from kumihimo.services.merging import Merger
+from kumihimo.services.projects import Place
 from tests.runner.conftest import MakeYard
 from tests.runner.yard import logs_in, of_session, reports
+from tests.supervisor.patience import until
 
 
 def test_an_instance_works_in_the_worktree_of_its_task_and_so_does_its_heir(make_yard: MakeYard) -> None:
@@ -31,6 +34,27 @@ def test_an_instance_works_in_the_worktree_of_its_task_and_so_does_its_heir(make
     ended = yard.until_instances(lambda found: [one.state for one in found] == ["exited", "exited"])
     assert [Path(one.working_directory) for one in ended] == [place, place]
     assert len({one.branch for one in ended}) == 1
+
+
+def test_what_an_instance_says_is_done_is_done_when_its_branch_is_merged(make_yard: MakeYard) -> None:
+    yard = make_yard(worktrees=True)
+    yard.up()
+    task = yard.task()
+    commit = "git add . && git -c user.name=Agent -c user.email=agent@example.com commit -q -m 'Write the page'"
+    play = reports(logs_in(yard.script()).write("page.html", "<h1>").shell(commit))
+    runner = yard.runner(play=play)
+    assert runner.spawn("--once").wait(60) == 0
+    until(lambda: not yard.board.executions.list(task_id=task.id).items[0].unverified)
+    assert yard.show(task).status == "in_progress"
+    assert yard.board.instances.startable_pairs() == []
+    assert runner.spawn("--once").wait(60) == 0
+    assert len(yard.records("start")) == 1
+
+    (result,) = Merger(yard.board, yard.settings).merge_all(Place(yard.project.id), [task.number])
+
+    assert result.status == "merged"
+    assert yard.show(task).status == "done"
+    assert (yard.project_folder / "page.html").read_text() == "<h1>"
 
 
 def test_a_project_that_is_no_repository_any_more_is_told_as_such(make_yard: MakeYard) -> None:
