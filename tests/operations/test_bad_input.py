@@ -112,14 +112,23 @@ GOOD: dict[str, dict[str, Any]] = {
     "run.report": {"run": "exec_x", "status": "success", "summary": "s", "edited_files": ["a"], "created_files": ["b"],
                    "error_message": "e", "response": "r"},
     "run.stop": {"run": "exec_x", "now": True},
+    "run.proof": {"run": "exec_x"},
     "run.output": {"run": "exec_x", "cursor": "0", "limit": 5},
     "mine.report_run": {"status": "success", "summary": "s", "run": "exec_x", "edited_files": ["a"], "created_files": ["b"],
                         "error_message": "e", "response": "r"},
+    "worker.command": {"task": 2, "agent": "coder", "client": "codex", "auto": True},
+    "worker.wait": {"task": 2, "timeout": 0.0},
+    "worker.stop": {"task": 2, "now": True},
+    "worker.done": {"task": 2, "skip_dod": True},
+    "worker.list": {"limit": 2, "cursor": None},
+    "merge.run": {"work": [2], "skip_dod": True},
+    "worktree.gc": {"dry_run": True},
+    "worktree.restore": {"work": 2},
 }  # fmt: skip
 # These start something, or take a good deal more than texts.
 APART = {
     "project.init", "login.authenticate", "board.doctor", "board.backup", "board.restore", "board.move",
-    "group.run", "group.plan", "run.continue", "run.retry", "role.check",
+    "group.run", "group.plan", "run.continue", "run.retry", "role.check", "worker.run",
 }  # fmt: skip
 
 
