@@ -8,6 +8,7 @@ from msgspec import Struct
 
 _SUPERVISOR = "kumihimo.supervisor.supervisor:Supervisor"
 _LAUNCHER = "kumihimo.supervisor.launcher:Launcher"
+_LAY_OUT = "kumihimo.supervisor.launcher:lay_out"
 _NURSERY = "kumihimo.engine.processes.nursery:Nursery"
 _RUNS = "kumihimo.services.executions:Executions"
 _STOPPING = "kumihimo.supervisor.stopping"
@@ -41,8 +42,8 @@ RUNNING = [
     Point("claimed, and not committed", [_after(f"{_RUNS}.claim_some")]),
     Point("a token given, and not committed", [_after("kumihimo.services.tokens:Tokens.issue", 10)]),
     Point("the claim is committed", [_before(f"{_SUPERVISOR}._launch")]),
-    Point("before the folder is prepared", [_before(f"{_LAUNCHER}._prepare", 3)]),
-    Point("the folder is prepared", [_after(f"{_LAUNCHER}._prepare", 3)], stays_away=True),
+    Point("before the folder is prepared", [_before(_LAY_OUT, 3)]),
+    Point("the folder is prepared", [_after(_LAY_OUT, 3)], stays_away=True),
     Point("before the shell is told", [_before(f"{_NURSERY}.launch", 5)]),
     Point("the shell is told half of it", [_HALF_TOLD]),
     Point("the shell is told", [_after(f"{_NURSERY}.launch", 5)]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -29,8 +31,10 @@ from kumihimo.operations.operation import Arguments, Call, Nothing, operation
 from kumihimo.operations.projects import AgentName
 from kumihimo.services.assignments import Assignment, Result
 from kumihimo.services.contexts import TaskContext
+from kumihimo.services.definitions import defined
 from kumihimo.services.handoffs import HandoffView
 from kumihimo.services.tasks import TaskView
+from kumihimo.settings import Flags, load
 
 TaskId = Annotated[str, Meta(description="The id of a task of your project.")]
 OwnTaskId = Annotated[str | None, Meta(description="A task of your project; your own if left out.")]
@@ -204,8 +208,15 @@ def report(call: Call, arguments: ReportTask) -> Done:
     if own is not None:
         settled = assignments.report_run(own, arguments.result, **told)
         return Done(settled.status if settled else None, arguments.result == "success")
-    settled = assignments.report(session, arguments.result, **told)
+    settled = assignments.report(session, arguments.result, checked=_has_defined_checks(call), **told)
     return Done(settled.status if settled else None, bool(settled and settled.claimed_by))
+
+
+def _has_defined_checks(call: Call) -> bool:
+    """Whether the settings of the project have checks for this agent."""
+    project = call.board.projects.show(call.session.project_id)
+    settings = load(Flags(db=call.settings.database), os.environ, Path(project.working_directory))
+    return bool(defined(call.board.agents.show(call.session.agent_id), settings).dod)
 
 
 @operation(

@@ -109,14 +109,18 @@ class Assignments(Service):
         *,
         summary: str | None = None,
         next_steps: str | None = None,
+        checked: bool = False,
     ) -> Task | None:
-        """What came of the task. The session is over with it; the task moves as the facts allow."""
+        """What came of the task. The session is over with it; the task moves as the facts allow.
+
+        `checked`: the settings have checks for this agent that the board does not know of.
+        """
         task = self._task_of(transaction, session)
         if task is not None:
             run = next(iter(transaction.executions.of_session(session.id)), None) or self._open(
                 transaction, session, task
             )
-            task = self._settle(transaction, session, task, run, result, summary, next_steps)
+            task = self._settle(transaction, session, task, run, result, summary, next_steps, checked=checked)
             self._close(transaction, run, result, summary)
         instance = transaction.instances.current(session.agent_id, session.project_id)
         if instance is not None:
@@ -225,6 +229,8 @@ class Assignments(Service):
         result: Result,
         summary: str | None,
         next_steps: str | None,
+        *,
+        checked: bool,
     ) -> Task:
         if next_steps:
             self._contexts.save(Place(task.project_id), task.id, next_steps=next_steps, agent=session.agent_id)
@@ -236,7 +242,8 @@ class Assignments(Service):
             transaction.tasks.save(change)
             return change.value
         project = transaction.projects.get(task.project_id)
-        decided = project is not None and not project.worktrees and not effective_checks(transaction, task)
+        unchecked = not checked and not effective_checks(transaction, task)
+        decided = project is not None and not project.worktrees and unchecked
         if decided and not transaction.tasks.open_subtasks(task.id):
             return self._tasks.move(task, "done", reason=summary)
         change = task.claim(run.id, self.clock())

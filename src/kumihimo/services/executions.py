@@ -148,7 +148,10 @@ class Executions(Service):
         if found and not claimed:
             # All of them are held back by others under way: somebody behind them may be free.
             behind = transaction.executions.next_queued(now, limit + _LOOK_BEHIND)[len(found) :]
-            claimed = self._claim_free(transaction, behind[:limit], owner, now, lease)
+            for run in behind:
+                claimed += self._claim_free(transaction, [run], owner, now, lease)
+                if len(claimed) == limit:
+                    break
         return claimed
 
     def _claim_free(

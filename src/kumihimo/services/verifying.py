@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +17,10 @@ from kumihimo.domain.evidence import Evidence, MergedBy
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.project import Project
 from kumihimo.domain.proof import CheckResult, Commit, DiffStat, PathChange, Proof
+from kumihimo.engine.processes.capture import strike_out
 from kumihimo.engine.processes.checks import run_checks
 from kumihimo.engine.processes.proofs import read_proof, write_proof
+from kumihimo.engine.processes.secrets import secrets_in
 from kumihimo.engine.worktrees.git import Git, printable
 from kumihimo.engine.worktrees.state import State
 from kumihimo.engine.worktrees.worktree import Worktree
@@ -31,7 +34,6 @@ from kumihimo.settings import Settings
 
 # What git calls the steps of a worktree that made a commit.
 _COMMITTING = ("commit", "cherry-pick", "rebase (pick)", "revert", "am")
-Mask = Callable[[bytes], bytes]
 
 
 class Verification:
@@ -42,14 +44,12 @@ class Verification:
         board: Board,
         settings: Settings,
         *,
-        secrets: tuple[bytes, ...] = (),
-        mask: Mask | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> None:
         self._board = board
         self._settings = settings
-        self._secrets = secrets
-        self._mask = mask
+        # A check may print what its environment holds.
+        self._secrets = secrets_in(os.environ)
         self._stop = stop
 
     def verify(self, run: Execution) -> Evidence | None:
@@ -147,6 +147,9 @@ class Verification:
     def run_checks(self, commands: tuple[str, ...], folder: Path) -> list[CheckResult]:
         seconds = self._settings.check_timeout_ms / 1000
         return run_checks(commands, folder, seconds=seconds, stop=self._stop, mask=self._mask)
+
+    def _mask(self, text: bytes) -> bytes:
+        return strike_out(text, self._secrets)
 
     def _release(self, project: Project, run: Execution) -> None:
         try:

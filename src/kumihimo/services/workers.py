@@ -40,6 +40,8 @@ from kumihimo.store.store import Store, Transaction
 # Whom a task without an assignee is given to: somebody called so, else the one that every project has.
 DEFAULT_AGENTS = ("agent", "coder")
 UNUSED_FOR = timedelta(days=1)
+# To make a place takes as long as a repository is large, and not longer than this.
+UNMADE_FOR = timedelta(minutes=30)
 Kind = Literal["worker", "session"]
 
 
@@ -231,10 +233,15 @@ class Workers(Service):
 
     @command
     def expire_unused(self, transaction: Transaction) -> int:
-        """Sessions whose command nobody has started for a day are over."""
-        found = transaction.executions.unused_sessions(self.clock() - UNUSED_FOR)
+        """Sessions whose command nobody has started for a day are over, and so are workers whose place was never made: who
+        was making it has died, and their tasks wait for somebody who looks."""
+        now = self.clock()
+        found = transaction.executions.unused_sessions(now - UNUSED_FOR, now - UNMADE_FOR)
         for run in found:
             self._drop(transaction, run)
+            task = transaction.tasks.lock(run.task_id or "") if run.origin == "worker" else None
+            if task is not None and task.status == "in_progress":
+                self._tasks.move(task, "blocked", reason="its worker was never begun")
         return len(found)
 
     def _unused(self, live: Execution, kind: Kind) -> bool:

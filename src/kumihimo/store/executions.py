@@ -98,11 +98,13 @@ class Executions(Repository[Execution]):
             task_id,
         )
 
-    def unused_sessions(self, before: datetime) -> list[Execution]:
-        """Sessions that were asked for before then and whose command nobody has started."""
+    def unused_sessions(self, before: datetime, unmade_before: datetime) -> list[Execution]:
+        """Sessions that were asked for before then and whose command nobody has started, and workers for whom nobody is
+        making a place any more."""
         return self.many(
-            "WHERE status IN ('planned', 'queued') AND origin = 'session' AND queued_at < ? ORDER BY queued_at",
-            (microseconds(before),),
+            "WHERE status IN ('planned', 'queued') AND origin = 'session' AND queued_at < ? "
+            "OR status = 'planned' AND origin = 'worker' AND queued_at < ? ORDER BY queued_at",
+            (microseconds(before), microseconds(unmade_before)),
         )
 
     def unverified(self, host_id: str, limit: int = 20) -> list[Execution]:

@@ -28,6 +28,7 @@ from kumihimo.engine.agents.happenings import Happening, Said, ToolCalled
 from kumihimo.engine.agents.observer import Observer
 from kumihimo.engine.processes import identity, tree
 from kumihimo.engine.processes.capture import strike_out
+from kumihimo.engine.processes.secrets import secrets_in
 from kumihimo.engine.processes.wrapper import MARKER, Ended, RunFolder
 from kumihimo.services.board import Board
 from kumihimo.services.definitions import defined
@@ -38,7 +39,6 @@ from kumihimo.services.workers import Worker
 from kumihimo.settings import Settings
 from kumihimo.supervisor.launcher import SpawnFailed, client_named, lay_out, order_of, program_of
 from kumihimo.supervisor.prompt import compose
-from kumihimo.supervisor.secrets import secrets_in
 
 CANNOT_START = 126
 # In the folder of the run: who is at its side.
@@ -75,7 +75,7 @@ class AttendedRun:
         run = worker.execution
         error = (verdict.message or verdict.reason) if verdict is not None and verdict.reason else None
         close(self._board, run.id, ended, error)
-        verification = Verification(self._board, settings, secrets=secrets_in(os.environ))
+        verification = Verification(self._board, settings)
         verification.verify(self._board.executions.show(run.id))
 
     def _settings_at(self, folder: Path) -> Settings:

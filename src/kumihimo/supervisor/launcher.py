@@ -14,12 +14,12 @@ from kumihimo.engine.agents import registry
 from kumihimo.engine.agents.client import TOKEN_VARIABLE, Client, Door, Order, Start
 from kumihimo.engine.agents.health import find_program, why_missing
 from kumihimo.engine.processes.nursery import Nursery
+from kumihimo.engine.processes.secrets import secrets_in
 from kumihimo.engine.processes.wrapper import MARKER, RunFolder, script
 from kumihimo.services.definitions import defined
 from kumihimo.services.executions import Sight
 from kumihimo.settings import Settings
 from kumihimo.supervisor.prompt import compose
-from kumihimo.supervisor.secrets import secrets_in
 from kumihimo.supervisor.watched_run import WatchedRun
 
 

@@ -17,7 +17,6 @@ from kumihimo import settings as configuration
 from kumihimo.domain.errors import GitError, KumihimoError, StoreError
 from kumihimo.domain.evidence import ComingConflict
 from kumihimo.domain.execution import Execution
-from kumihimo.engine.processes.capture import strike_out
 from kumihimo.engine.worktrees.git import printable
 from kumihimo.engine.worktrees.merging import coming_conflicts
 from kumihimo.engine.worktrees.worktrees import Worktrees
@@ -26,7 +25,6 @@ from kumihimo.services.board import Board
 from kumihimo.services.verifying import Verification
 from kumihimo.settings import Settings
 from kumihimo.supervisor.abandoned import close_abandoned
-from kumihimo.supervisor.secrets import secrets_in
 
 # An instance may report through any door, of which nobody tells us: so often somebody looks.
 _LOOK_SECONDS = 2.0
@@ -45,7 +43,6 @@ class Verifier:
         self._say = say
         self._over = False
         self._woken = threading.Event()
-        self._secrets = secrets_in(os.environ)
         self._foresee_at = self._tidy_at = 0.0
         # What could not be looked at is not tried again and again.
         self._later: dict[str, float] = {}
@@ -97,13 +94,7 @@ class Verifier:
             return
         try:
             settings = configuration.load(configuration.Flags(db=self._settings.database), os.environ, folder)
-            Verification(
-                self._board,
-                settings,
-                secrets=self._secrets,
-                mask=lambda text: strike_out(text, self._secrets),
-                stop=lambda: self._over,
-            ).verify(run)
+            Verification(self._board, settings, stop=lambda: self._over).verify(run)
         except StoreError:
             raise
         except (KumihimoError, OSError) as error:

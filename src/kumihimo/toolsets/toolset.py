@@ -114,4 +114,6 @@ def arguments_type(tool: Tool) -> type[Struct]:
 def wire_names(tool: Tool) -> list[tuple[str, str]]:
     """Each argument of the operation that the tool takes, with its name here."""
     fields = tool.bound_operation().arguments.__struct_fields__
-    return [(field, str(tool.names.get(field, field))) for field in fields if field not in (*tool.without, *tool.beside)]
+    return [
+        (field, str(tool.names.get(field, field))) for field in fields if field not in (*tool.without, *tool.beside)
+    ]
