@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from subprocess import PIPE
 from threading import Barrier
 
 from kumihimo.app import now
@@ -223,3 +224,19 @@ def test_a_run_behind_several_that_are_held_is_started_where_one_slot_is_free(op
     free = queued(opened, opened.place, [])
     assert [run.id for run in opened.board.executions.claim_some("host_one", 1)] == [first]
     assert [run.id for run in opened.board.executions.claim_some("host_one", 1)] == [free]
+
+
+def test_who_starts_a_worker_beside_another_that_has_not_said_what_it_writes_is_warned(workshop: Workshop) -> None:
+    gate = workshop.gate()
+    first = workshop.task(workshop.script("slow").wait(gate))
+    run = workshop.worker(first)
+    until(lambda: workshop.show(run).status == "running")
+    declared = workshop.task(write=["only/**"])
+    warned = workshop.spawn("worker", "run", str(declared), stdout=PIPE, stderr=PIPE)
+    _, told = warned.communicate(timeout=60)
+    assert warned.returncode == 0
+    assert f"#{first}" in told.decode()
+    gate.touch()
+    workshop.over(run)
+    alone = workshop.spawn("worker", "run", str(workshop.task()), stdout=PIPE, stderr=PIPE)
+    assert alone.communicate(timeout=60)[1] == b""

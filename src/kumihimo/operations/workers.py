@@ -40,6 +40,8 @@ class CommandWorker(Arguments, frozen=True):
     agent: Annotated[AgentName | None, Meta(description="Who works; the task's assignee if left out.")] = None
     client: ClientName | None = None
     auto: Auto = False
+    worktree: Annotated[bool, Meta(description="In a worktree of its own, or in the project's folder.")] = True
+    skip_dod: Annotated[bool, Meta(description="Don't run the checks; that they were skipped is on record.")] = False
 
 
 class RunWorker(Arguments, frozen=True):
@@ -100,8 +102,15 @@ def command(call: Call, arguments: CommandWorker) -> Commanded:
     """The command that starts a worker on a task in a worktree of its own, for any shell on this machine."""
     from kumihimo.services.commands import session_command
 
-    request = Request(arguments.task, "session", arguments.agent, arguments.client, auto=arguments.auto)
-    worker = prepare(call.board, call.settings, call.place, request)
+    request = Request(
+        arguments.task,
+        "session",
+        arguments.agent,
+        arguments.client,
+        auto=arguments.auto,
+        skip_checks=arguments.skip_dod,
+    )
+    worker = prepare(call.board, call.settings, call.place, request, worktree=arguments.worktree)
     return Commanded(session_command(call.settings, worker), worker)
 
 

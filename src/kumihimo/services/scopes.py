@@ -29,6 +29,16 @@ def overlapping(transaction: Transaction, run: Execution) -> Execution | None:
     return None
 
 
+def undeclared_beside(transaction: Transaction, run: Execution) -> list[Execution]:
+    """Runs under way that may write anything while this one does: nothing keeps them apart, because one of the two has not
+    declared what it writes."""
+    if run.project_id is None:
+        return []
+    mine = _declared(transaction, run)
+    others = transaction.executions.running_workers(run.project_id)
+    return [other for other in others if other.id != run.id and not (mine and _declared(transaction, other))]
+
+
 def _declared(transaction: Transaction, run: Execution) -> tuple[str, ...]:
     task = transaction.tasks.get(run.task_id) if run.task_id else None
     agent = transaction.agents.get(run.agent_id)

@@ -32,7 +32,7 @@ from kumihimo.services.briefs import Knowledge
 from kumihimo.services.executions import Executions, Wish
 from kumihimo.services.executions import find as find_run
 from kumihimo.services.projects import Place
-from kumihimo.services.scopes import overlapping, scope_of
+from kumihimo.services.scopes import overlapping, scope_of, undeclared_beside
 from kumihimo.services.service import Clock, Service, command, query
 from kumihimo.services.tasks import Reference, Tasks
 from kumihimo.store.store import Store, Transaction
@@ -208,6 +208,12 @@ class Workers(Service):
     def attended(self, transaction: Transaction, host_id: str) -> list[Execution]:
         """Sessions that were started by their command on this host and are not over."""
         return transaction.executions.attended(host_id)
+
+    @query
+    def undeclared_beside(self, transaction: Transaction, execution_id: str) -> list[int]:
+        """The tasks that are being worked on and may collide with this run, because not both have said what they write."""
+        found = undeclared_beside(transaction, self._existing(transaction, execution_id))
+        return sorted(self._number(transaction, run) for run in found)
 
     @query
     def worktree_name(self, transaction: Transaction, place: Place, reference: Reference) -> tuple[Project, str]:

@@ -49,7 +49,7 @@ TOOLSET = Toolset(
         Tool("task_update", "task.update", "Update a task", names={"task": "id", **_TASK_ARGUMENTS},
              types={"task": _TaskRef, "priority": _Urgency | None}, without=("reason", "force", *_PLANNING)),
         Tool("worker_command", "worker.command", "Get the command that starts a worker",
-             names={"task": "taskId"}, types={"task": _TaskRef}),
+             names={"task": "taskId"}, types={"task": _TaskRef}, without=("worktree", "skip_dod")),
         Tool("session_start", "session.start", "Start a session", names={"task": "taskId"}, types={"task": _TaskRef}),
         Tool("session_end", "session.end", "End a session",
              names={"session": "sessionId", "exit_code": "exitCode", "dod_result": "dodResult"}),

@@ -102,6 +102,12 @@ SAID: dict[str, dict[Language, str]] = {
         "ja": "タスク {task}: {agent} がセッション {id}({executionId})で作業中です。`kumi run logs -f {executionId}` で追え、"
         "`kumi worker wait {task}` で待てます。",
     },
+    "worker_beside": {
+        "en": "{tasks} is being worked on too, and not both have said what they write (--write): their changes may collide. "
+        "`kumi run show` tells as soon as they do.",
+        "ja": "{tasks} も作業中で、書き込み範囲(--write)が宣言されていないため、変更が衝突する可能性があります。"
+        "衝突すると `kumi run show` に表示されます。",
+    },
     "work_merged": {
         "en": "Task {task}: {status} into {target}; the task is {taskStatus}.",
         "ja": "タスク {task}: {target} へ {status}、タスクは {taskStatus} です。",

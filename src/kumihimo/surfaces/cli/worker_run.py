@@ -37,7 +37,7 @@ def command(way: Way) -> click.Command:
             click.Option(["--client"], metavar="C", help="The agent CLI to use instead of the agent's own."),
             click.Option(["--exec", "execute"], is_flag=True, help="Start it here and now, and follow it."),
             click.Option(["--detach"], is_flag=True, help="Start it and let it work by itself."),
-            click.Option(["--no-worktree"], is_flag=True, help="In the project's folder. Needs --exec or --detach."),
+            click.Option(["--no-worktree"], is_flag=True, help="In the project's folder."),
             click.Option(["--auto"], is_flag=True, help="Let it do everything without asking."),
             click.Option(
                 ["--skip-dod"], is_flag=True, help="Don't run the checks; that they were skipped is on record."
@@ -66,8 +66,11 @@ def _run(
     settings = settings_of(flags)
     call = call_of(settings)
     try:
-        if not (execute or detach or no_worktree or skip_dod):
-            return _print_command(call, CommandWorker(task=task, agent=agent, client=client, auto=auto), flags)
+        if not (execute or detach):
+            asked = CommandWorker(
+                task=task, agent=agent, client=client, auto=auto, worktree=not no_worktree, skip_dod=skip_dod
+            )
+            return _print_command(call, asked, flags)
         begun = run_operation(
             call,
             RunWorker(
@@ -75,6 +78,7 @@ def _run(
                 timeout_ms=timeout_ms,
             ),
         )  # fmt: skip
+        _warn(call, begun.execution.id, flags)
         if detach:
             return _print(run_operation.answer, begun, "worker_started", flags)
         return _follow(call, task, begun.execution.id, flags)
@@ -84,11 +88,20 @@ def _run(
 
 def _print_command(call: Call, arguments: CommandWorker, flags: dict[str, Any]) -> int:
     commanded = command_operation(call, arguments)
+    _warn(call, commanded.worker.execution.id, flags)
     if flags.get("json"):
         return _print(command_operation.answer, commanded, "", flags)
     # Alone on stdout, so that it can be given to a shell.
     print(commanded.command)
     return DONE
+
+
+def _warn(call: Call, run: str, flags: dict[str, Any]) -> None:
+    """Nobody is held back who has not said what it writes; who starts it should know."""
+    tasks = call.board.workers.undeclared_beside(run)
+    if tasks:
+        named = ", ".join(f"#{number}" for number in tasks)
+        print(said("worker_beside", flags["language"]).format(tasks=named), file=sys.stderr)
 
 
 def _follow(call: Call, task: str, run: str, flags: dict[str, Any]) -> int:
