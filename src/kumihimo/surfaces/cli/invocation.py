@@ -91,6 +91,8 @@ def _draw(verb: Verb, answer: Answer, language: Language) -> None:
         print(_sentence("work_not_merged", plain, language))
     elif verb.said:
         print(_sentence(verb.said, plain, language))
+        if plain.get("taskReason"):
+            print(f"  {drawing.cell(plain['taskReason'])}")
     else:
         drawing.record(plain, language)
 

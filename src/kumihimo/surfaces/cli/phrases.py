@@ -89,8 +89,8 @@ SAID: dict[str, dict[Language, str]] = {
         "ja": "{agentId} は {role} として {status} です。`kumi run logs -f {agentId}` で追えます。",
     },
     "worker_waited": {
-        "en": "Task {task}: {agent} has {status} (exit code {exitCode}); the task is {taskStatus} ({taskReason}).",
-        "ja": "タスク {task}: {agent} は {status}(終了コード {exitCode})、タスクは {taskStatus} です({taskReason})。",
+        "en": "Task {task}: {agent} has {status} (exit code {exitCode}); the task is {taskStatus}.",
+        "ja": "タスク {task}: {agent} は {status}(終了コード {exitCode})、タスクは {taskStatus} です。",
     },
     "worker_stopped": {
         "en": "Task {task}: the worker is {status}; the task is {taskStatus}.",

@@ -130,4 +130,6 @@ def _print(declared: Any, value: Any, key: str, flags: dict[str, Any]) -> int:
     else:
         words = {name: drawing.cell(cell) for name, cell in msgspec.to_builtins(answer).items()}
         print(said(key, flags["language"]).format_map(words))
+        if words.get("taskReason", "-") != "-":
+            print(f"  {words['taskReason']}")
     return DONE
