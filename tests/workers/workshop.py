@@ -17,7 +17,8 @@ from kumihimo.domain.task import Task
 from kumihimo.engine.worktrees.worktrees import Worktrees
 from kumihimo.operations.catalogue import named
 from kumihimo.operations.operation import Call, Caller
-from kumihimo.services.merging import Merger, MergeResult
+from kumihimo.services.merge_result import MergeResult
+from kumihimo.services.merging import Merger
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask
 from kumihimo.services.workplaces import open_worktrees

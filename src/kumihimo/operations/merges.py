@@ -8,7 +8,8 @@ from msgspec import Meta
 
 from kumihimo.domain.errors import ExecutionNotFound, GitError, NothingToMerge, TaskNotFound
 from kumihimo.operations.operation import Arguments, Call, operation
-from kumihimo.services.merging import Merger, MergeResult
+from kumihimo.services.merge_result import MergeResult
+from kumihimo.services.merging import Merger
 
 
 class MergeWork(Arguments, frozen=True):

@@ -21,10 +21,8 @@ from kumihimo.operations.agents import Cursor, Limit
 from kumihimo.operations.operation import Arguments, Call, operation
 from kumihimo.operations.projects import AgentName
 from kumihimo.operations.tasks import TaskName
-from kumihimo.services.hosting import ensure
-from kumihimo.services.merging import Merger, MergeResult
+from kumihimo.services.merge_result import MergeResult
 from kumihimo.services.workers import Request, Worker
-from kumihimo.services.working import prepare
 from kumihimo.services.worksessions import WorkSession
 from kumihimo.store.paging import Page
 
@@ -100,7 +98,9 @@ _REFUSALS = (
 @operation("worker.command", CommandWorker, Commanded, *_REFUSALS, slow=True)
 def command(call: Call, arguments: CommandWorker) -> Commanded:
     """The command that starts a worker on a task in a worktree of its own, for any shell on this machine."""
+    # Loaded when they are needed: every door of an editor starts with this module, and few ever start a worker.
     from kumihimo.services.commands import session_command
+    from kumihimo.services.working import prepare
 
     request = Request(
         arguments.task,
@@ -117,6 +117,9 @@ def command(call: Call, arguments: CommandWorker) -> Commanded:
 @operation("worker.run", RunWorker, WorkSession, *_REFUSALS, StartFailed, slow=True)
 def run(call: Call, arguments: RunWorker) -> WorkSession:
     """Start a worker on a task and let it work by itself, in a worktree of its own."""
+    from kumihimo.services.hosting import ensure
+    from kumihimo.services.working import prepare
+
     request = Request(
         arguments.task,
         "worker",
@@ -180,6 +183,8 @@ def stop(call: Call, arguments: StopWorker) -> WorkSession | None:
 @operation("worker.done", FinishWorker, MergeResult, TaskNotFound, NothingToMerge, GitError, slow=True)
 def done(call: Call, arguments: FinishWorker) -> MergeResult:
     """Run the checks, merge the work of a task, and remove its worktree."""
+    from kumihimo.services.merging import Merger
+
     (result,) = Merger(call.board, call.settings).merge_all(
         call.place, [arguments.task], skip_checks=arguments.skip_dod, remove=True
     )

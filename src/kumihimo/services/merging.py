@@ -7,67 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
-from kumihimo.domain.errors import GitError, KumihimoError, NotFastForward, NothingToMerge
+from kumihimo.domain.errors import GitError, NotFastForward, NothingToMerge
 from kumihimo.domain.evidence import Evidence, MergedBy
 from kumihimo.domain.execution import Execution
-from kumihimo.domain.project import Project
 from kumihimo.domain.proof import CheckResult
-from kumihimo.domain.task import Task
 from kumihimo.engine.worktrees.git import printable
 from kumihimo.engine.worktrees.locks import alone
 from kumihimo.engine.worktrees.merging import Conflict, fast_forward, is_merged, rebase
-from kumihimo.engine.worktrees.removal import Removal
 from kumihimo.engine.worktrees.worktree import Worktree
 from kumihimo.engine.worktrees.worktrees import Worktrees
 from kumihimo.services import workplaces
 from kumihimo.services.board import Board
-from kumihimo.services.evidences import listed, objection
+from kumihimo.services.evidences import listed
+from kumihimo.services.merge_result import Candidate, MergeResult, MergeStatus
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import Reference
 from kumihimo.services.verifying import Verification
 from kumihimo.services.working import checks_of
 from kumihimo.settings import Settings
 
-MergeStatus = Literal["merged", "conflict", "checks_failed", "out_of_scope", "refused"]
 # Somebody may commit to the target while the checks run: then it is done again on what is there by then.
 _TRIES = 3
-
-
-class Candidate(msgspec.Struct, frozen=True):
-    """A run whose work may be merged."""
-
-    run: Execution
-    project: Project
-    task: Task | None
-
-    @property
-    def name(self) -> str | int:
-        return self.task.number if self.task else self.run.id
-
-
-class MergeResult(msgspec.Struct, frozen=True):
-    """What became of one merge. `error` is why it was refused; the files are those in conflict or out of scope."""
-
-    candidate: Candidate
-    status: MergeStatus
-    target: str | None = None
-    commit: str | None = None
-    files: tuple[str, ...] = ()
-    evidence: Evidence | None = None
-    error: KumihimoError | None = None
-    removal: Removal | None = None
-
-    @property
-    def reason(self) -> str | None:
-        if self.error is not None:
-            return str(self.error)
-        if self.status == "conflict":
-            return f"conflicts with {self.target} in: {listed(self.files)}"
-        return objection(self.evidence) if self.evidence and self.status != "merged" else None
 
 
 class Merger:

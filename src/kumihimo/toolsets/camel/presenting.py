@@ -26,7 +26,7 @@ from kumihimo.services.contexts import TaskContext
 from kumihimo.services.executions import Sight
 from kumihimo.services.handoffs import HandoffView
 from kumihimo.services.memories import Preview
-from kumihimo.services.merging import MergeResult
+from kumihimo.services.merge_result import MergeResult
 from kumihimo.services.outputs import Output
 from kumihimo.services.projects import Initialised
 from kumihimo.services.sessions import Login

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from kumihimo.domain.proof import CheckResult, Proof
 from kumihimo.operations.workers import Commanded, WorkerWaited
-from kumihimo.services.merging import MergeResult
+from kumihimo.services.merge_result import MergeResult
 from kumihimo.toolsets.camel.answer import Answer
 from kumihimo.toolsets.camel.sessions import SessionAnswer, work_session
 

@@ -1,0 +1,3 @@
+from kumihimo.hub.hub import Hub as Hub
+
+__version__: str
