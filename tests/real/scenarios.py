@@ -60,6 +60,14 @@ SCENARIOS: dict[str, Scenario] = {
         _use("edit", path="existing.txt", old="old line", new="new line"),
         Turn("Created new.txt and edited existing.txt."),
     )),
+    # In a repository: what is committed can be merged.
+    "commit": Scenario((
+        _use("write", path="page.txt", text="a page\n"),
+        _use("shell", command="git add page.txt && "
+             "git -c user.name=Agent -c user.email=agent@example.com commit -q -m 'Write the page'"),
+        Turn("I report.", (Use("mcp:report_result", _REPORT),)),
+        Turn("Committed page.txt."),
+    )),
     "report": Scenario((
         Turn("I report.", (Use("mcp:report_result", _REPORT),)),
         Turn("Reported."),
