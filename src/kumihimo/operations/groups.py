@@ -113,9 +113,13 @@ class GroupView(Struct, frozen=True):
 
 def _held_up(settings: Settings, board: Board, arguments: RunAgents | RunStages) -> bool:
     """Nothing but writing a wish down, unless a host process has to be started, a missing program looked for, or a place made."""
-    if isinstance(arguments, RunAgents) and any(one.worktree for one in arguments.agents):
-        return True
-    return not was_started(settings.state_folder) or board.hosts.any_missing()
+    if isinstance(arguments, RunAgents):
+        if any(one.worktree for one in arguments.agents):
+            return True
+        roles = {one.role for one in arguments.agents}
+    else:
+        roles = {one.role for stage in arguments.stages for one in stage.tasks}
+    return not was_started(settings.state_folder) or board.hosts.any_missing(roles)
 
 
 @operation("group.create", CreateGroup, Group, InvalidValue)
@@ -166,7 +170,7 @@ def run(call: Call, arguments: RunAgents) -> Started:
         from kumihimo.services.placing import run_in_worktrees
 
         runs = run_in_worktrees(board, call.settings, project, arguments.group, errands, wanted, limits)
-    return Started(board.executions.sights([run.id for run in runs]))
+    return Started(board.executions.unseen(runs))
 
 
 @operation("group.plan", RunStages, Planned, EmptyStages, EmptyStageTasks, PlanFailed, *_REFUSALS, slow=_held_up)
@@ -183,7 +187,7 @@ def plan(call: Call, arguments: RunStages) -> Planned:
         except StartFailed as error:
             raise PlanFailed(**error.facts) from None  # pyright: ignore[reportArgumentType]
     made = board.groups.plan(arguments.group, stages, limits, on_failure=arguments.on_failure)
-    return Planned(made.group, board.executions.sights([run.id for stage in made.stages for run in stage]))
+    return Planned(made.group, board.executions.unseen(run for stage in made.stages for run in stage))
 
 
 def _prepare(call: Call, roles: set[str]) -> None:

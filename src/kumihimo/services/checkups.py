@@ -67,7 +67,7 @@ def glance(agent: Agent, known: Health, settings: Settings, clock: Callable[[], 
 
 def look_again(board: Board, settings: Settings, names: set[str]) -> None:
     """Programs that were missing when they were last looked for may have been installed since."""
-    if not board.hosts.any_missing():
+    if not board.hosts.any_missing(names):
         return
     for agent, known in board.hosts.health():
         if agent.name in names and known.status == "failed" and known.program is None:

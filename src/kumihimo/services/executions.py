@@ -285,9 +285,16 @@ class Executions(Service):
         page = transaction.executions.page_of_runs(status, limit=most, cursor=cursor)
         return Page(self._sights(transaction, page.items), page.next_cursor)
 
+    @query
+    def unseen(self, transaction: Transaction, runs: Iterable[Execution]) -> list[Sight]:
+        """Runs that were asked for just now: there is nothing to be seen of them yet."""
+        return self._seen_as(transaction, list(runs), {})
+
     def _sights(self, transaction: Transaction, runs: list[Execution]) -> list[Sight]:
+        return self._seen_as(transaction, runs, transaction.observations.of_many([run.id for run in runs]))
+
+    def _seen_as(self, transaction: Transaction, runs: list[Execution], seen: dict[str, Observation]) -> list[Sight]:
         now = self.clock()
-        seen = transaction.observations.of_many([run.id for run in runs])
         names = {
             agent_id: agent.name
             for agent_id in {run.agent_id for run in runs}

@@ -43,9 +43,9 @@ class Hosts(Service):
         return [(agent, found.get(agent.id) or Health(agent.id)) for agent in agents if agent.status == "active"]
 
     @lookup
-    def any_missing(self, transaction: Transaction) -> bool:
-        """Whether the program of any agent was not there when it was last looked for."""
-        return bool(transaction.health_checks.missing())
+    def any_missing(self, transaction: Transaction, names: set[str]) -> bool:
+        """Whether the program of any of these agents was not there when it was last looked for."""
+        return not names.isdisjoint(transaction.health_checks.missing())
 
     @command
     def park(self, transaction: Transaction, client: str, until: datetime, reason: str) -> None:

@@ -79,7 +79,7 @@ class Projects(Service):
     def show(self, transaction: Transaction, reference: str) -> Project:
         return find(transaction, reference)
 
-    @query
+    @lookup
     def at(self, transaction: Transaction, place: Place) -> Project:
         return at(transaction, place)
 

@@ -41,13 +41,12 @@ class Executions(Repository[Execution]):
 
     def next_queued(self, now: datetime, limit: int = 1) -> list[Execution]:
         """The oldest wishes that nobody is about to claim and whose client is not parked; ours until we commit."""
-        rows = self._connection.execute(
-            "SELECT id FROM executions WHERE status = 'queued' AND origin IN ('group', 'worker') AND NOT EXISTS "
+        return self.many(
+            "WHERE status = 'queued' AND origin IN ('group', 'worker') AND NOT EXISTS "
             "(SELECT 1 FROM parked_clients WHERE parked_clients.client = executions.client AND until > ?) "
             "ORDER BY queued_at, id LIMIT ? " + self._connection.dialect.skip_locked,
             (microseconds(now), limit),
         )
-        return [found for row in rows if (found := self.get(row[0]))]
 
     def any_queued(self, now: datetime) -> bool:
         rows = self._connection.execute(

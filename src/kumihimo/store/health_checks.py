@@ -28,9 +28,10 @@ class HealthChecks:
         return {row[0]: _health(row) for row in rows}
 
     def missing(self) -> list[str]:
-        """The agents whose program was not there when it was last looked for."""
+        """The names of the agents whose program was not there when it was last looked for."""
         rows = self._connection.execute(
-            "SELECT agent_id FROM health_checks WHERE status = 'failed' AND program IS NULL"
+            "SELECT agents.name FROM health_checks JOIN agents ON agents.id = health_checks.agent_id "
+            "WHERE health_checks.status = 'failed' AND health_checks.program IS NULL"
         )
         return [row[0] for row in rows]
 

@@ -60,7 +60,8 @@ def boot_id() -> str:
 
 def _state_and_start(pid: int) -> tuple[str, int] | None:
     try:
-        stat = (_PROC / str(pid) / "stat").read_text("utf-8", "replace")
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - asked for with every call that starts something
+            stat = file.read().decode("utf-8", "replace")
     except OSError:
         return None
     # The name stands in parentheses and may hold anything, closing ones included: count from the last.

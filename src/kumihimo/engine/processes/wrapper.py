@@ -75,8 +75,12 @@ class RunFolder:
 
     def prepare(self, prompt: str) -> None:
         """Make it, with what the agent will read. Safe to repeat while nothing was started."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.path.mkdir(mode=0o700, exist_ok=True)
+        try:
+            self.path.mkdir(mode=0o700, exist_ok=True)
+        except FileNotFoundError:
+            # The first run of this home.
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o700, exist_ok=True)
         _write(self.path / "in", prompt.encode("utf-8", "surrogateescape"))
 
     def write(self, path: Path, content: str) -> None:
