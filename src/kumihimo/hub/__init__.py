@@ -1,4 +1,6 @@
-"""Many upstream MCP servers as one: registry, routing, retry, cache, sandbox.
+"""Many upstream MCP servers as one: `hub.py` is what one uses, `from kumihimo import Hub`.
 
-Beside `services`, which it does not see. Nothing lives here yet.
+`configuration*.py` say which servers there are, `registry.py` holds them, `upstream.py` is one of them with its one live
+session, `calls.py` brings a call there and back. `faults.py` is the one place where an error of the wire becomes a code.
+Beside `services`, which it does not see. A new way to reach a server is a line in `reaching.py`.
 """

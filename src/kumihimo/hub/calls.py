@@ -1,0 +1,249 @@
+"""A call on its way: from a name and arguments to the server that has the tool, and back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from kumihimo.hub.caching import SECONDS, Cache
+from kumihimo.hub.errors import Code, HubError
+from kumihimo.hub.lists import Lists
+from kumihimo.hub.local import LocalTool, asked, carry_out
+from kumihimo.hub.naming import Names, Reference, not_found
+from kumihimo.hub.registry import Registry
+from kumihimo.hub.results import Answer, Metadata, ToolReply, failed, reply_of, succeeded
+from kumihimo.hub.retrying import Tries
+from kumihimo.hub.statistics import Counts
+from kumihimo.hub.timing import Timing
+from kumihimo.hub.tools import CanExecute, Tool
+from kumihimo.hub.upstream import Live, Upstream
+from kumihimo.wire.client.errors import ClientError, ConnectionFailed
+from kumihimo.wire.errors import RpcError
+
+_PUBLIC = ("public",)
+_MOST_KEPT_BYTES = 1024 * 1024
+
+
+class Call:
+    """One call: its arguments, its tries, and what became known about it."""
+
+    def __init__(self, name: str, params: Any, timeout_ms: float | None, caller: str | None) -> None:
+        self.name = name
+        self.params: Any = {} if params is None else params
+        self.timeout_ms = timeout_ms
+        self.caller = caller
+        self.server: str | None = None
+        self.attempts = 0
+        self.cached = False
+        self.checked = False
+
+
+class Calls:
+    """`gates` are asked, by a tool's full name, before it is called."""
+
+    def __init__(self, registry: Registry, lists: Lists, cache: Cache, timing: Timing) -> None:
+        self.gates: dict[str, CanExecute] = {}
+        self.local: dict[str, LocalTool] = {}
+        self.counts: defaultdict[str, Counts] = defaultdict(Counts)
+        self._registry = registry
+        self._lists = lists
+        self._names = Names(registry, lists, self.local)
+        self._cache = cache
+        self._timing = timing
+
+    async def execute(self, call: Call, worktree: Path | None = None) -> Answer:
+        """The answer, whatever happens; its data is JSON as it came."""
+        began = self._timing.now()
+        try:
+            data = await self._execute(call, worktree)
+            error = None
+        except HubError as told:
+            data, error = None, told
+        milliseconds = round((self._timing.now() - began) * 1000, 3)
+        metadata = Metadata(milliseconds, call.server, call.attempts, call.cached)
+        if call.server is not None:
+            self.counts[call.server].count(metadata, error)
+        return succeeded(data, metadata) if error is None else failed(error, metadata)
+
+    async def find(self, name: str, worktree: Path | None = None) -> Tool:
+        """The tool that a name means. HubError where it means none, or it must not be called."""
+        reference = await self._names.find(name, worktree)
+        if self._is_local(reference):
+            return self.local[reference.tool]
+        upstream = self._permitted(reference, worktree)
+        seconds = upstream.config.timeout / 1000
+        async with upstream.session(seconds) as live:
+            return await self._tool(upstream, live, reference, seconds)
+
+    async def check(self, name: str, params: Any, worktree: Path | None = None) -> None:
+        """All that is asked before a call is sent. HubError where it would not be."""
+        await self._check(Call(name, params, None, None), await self.find(name, worktree))
+
+    async def listed(self, server: str | None = None, worktree: Path | None = None) -> list[Tool]:
+        """The tools that may be called, of one server or of all that can be asked."""
+        if server is None:
+            found = await self._lists.everywhere("tools", worktree)
+        elif server not in self._registry:
+            raise HubError(Code.INVALID_PARAMS, f"No server is called '{server}'.", {"server": server})
+        else:
+            found = {server: await self._lists.alone(self._registry.get(server, worktree), "tools")}
+        tools: list[Tool] = [] if server else list(self.local.values())
+        for name, listed in found.items():
+            if not isinstance(listed, HubError):
+                permits = self._registry.definition(name).config.permits
+                tools.extend(tool for tool in listed.values() if permits(tool.short_name))
+        return tools
+
+    async def _execute(self, call: Call, worktree: Path | None) -> Any:
+        reference = await self._names.find(call.name, worktree)
+        call.server = reference.server
+        if self._is_local(reference):
+            tool = self.local[reference.tool]
+            await self._check(call, tool)
+            call.attempts = 1
+            return await carry_out(tool, call.params)
+        upstream = self._permitted(reference, worktree)
+        arguments = _encoded(call)
+        seconds = (call.timeout_ms or upstream.config.timeout) / 1000
+        tries = Tries(upstream.config.retry_policy, self._timing, patience_seconds=seconds)
+        try:
+            return await tries.perform(lambda: self._try(call, tries, upstream, reference, arguments, seconds))
+        finally:
+            call.attempts = 0 if call.cached else tries.count
+
+    def _is_local(self, reference: Reference) -> bool:
+        return reference.server == LocalTool.SERVER and reference.server not in self._registry
+
+    async def _try(
+        self, call: Call, tries: Tries, upstream: Upstream, reference: Reference, arguments: Raw, seconds: float
+    ) -> Raw:
+        deadline = self._timing.now() + seconds
+        await self._wait_for_quiet(upstream, seconds)
+        for fresh in (False, True):
+            was_open = upstream.connected
+            async with upstream.session(seconds) as live:
+                tool = await self._tool(upstream, live, reference, deadline - self._timing.now())
+                tries.repeatable = tool.repeatable
+                if not call.checked:
+                    await self._check(call, tool)
+                try:
+                    return await self._send(call, upstream, live, tool, arguments, deadline - self._timing.now())
+                except ConnectionFailed as error:
+                    told = upstream.judge(live, error)
+                    # The session had ended unnoticed, and nothing was sent: with another one it is the same try.
+                    if fresh or not was_open:
+                        raise told from error
+        raise AssertionError("the second time returns or raises")
+
+    async def _send(
+        self, call: Call, upstream: Upstream, live: Live, tool: Tool, arguments: Raw, seconds: float
+    ) -> Raw:
+        """HubError where there is no answer or a bad one. ConnectionFailed where nothing could be sent."""
+        key = self._key(call, upstream, tool)
+        if tool.read_only:
+            for scope in (_PUBLIC, ("private", call.caller)):
+                if (kept := self._cache.get((*key, scope))) is not None:
+                    call.cached = True
+                    return kept
+        if seconds <= 0:
+            raise HubError(Code.TIMEOUT, f"{upstream.name}: no time was left to send it", {"server": upstream.name})
+        if not tool.read_only:
+            self._cache.clear(upstream.key)
+        age = self._cache.age(upstream.key)
+        try:
+            raw = await live.session.call_tool_raw(tool.short_name, arguments, seconds=seconds)
+        except ConnectionFailed:
+            raise
+        except (ClientError, RpcError) as error:
+            raise upstream.judge(live, error) from error
+        finally:
+            if not tool.read_only:
+                self._cache.clear(upstream.key)
+        upstream.answered()
+        reply = reply_of(raw, tool.name, tool.server)
+        if tool.read_only:
+            self._keep(call, upstream, key, reply, age)
+        return reply.data
+
+    def _keep(self, call: Call, upstream: Upstream, key: tuple[Any, ...], reply: ToolReply, age: int) -> None:
+        """Only what the server has put a time on, or whose server is configured for it."""
+        seconds = reply.seconds
+        if seconds is None:
+            seconds = SECONDS if upstream.config.cache else 0.0
+        scope = _PUBLIC if reply.cache_scope == "public" else ("private", call.caller)
+        if len(bytes(reply.data)) <= _MOST_KEPT_BYTES:
+            # A copy: what came holds the whole message.
+            self._cache.put(upstream.key, (*key, scope), reply.data.copy(), seconds, age)
+
+    def _key(self, call: Call, upstream: Upstream, tool: Tool) -> tuple[Any, ...]:
+        # Sorted: the order of the arguments makes no other call.
+        given = msgspec.json.encode(call.params, order="sorted") if tool.read_only else b""
+        return (upstream.key, tool.short_name, given)
+
+    async def _wait_for_quiet(self, upstream: Upstream, seconds: float) -> None:
+        wait = upstream.quiet_until - self._timing.now()
+        if wait > seconds:
+            raise HubError(
+                Code.RATE_LIMIT_EXCEEDED,
+                f"{upstream.name}: the server wants to be left alone for {wait:.0f} s",
+                {"server": upstream.name, "retryAfterMs": round(wait * 1000)},
+                retry_after_seconds=wait,
+            )
+        if wait > 0:
+            await self._timing.sleep(wait)
+
+    async def _tool(self, upstream: Upstream, live: Live, reference: Reference, seconds: float) -> Tool:
+        tools = self._lists.known(upstream, live, "tools")
+        if tools is None:
+            try:
+                async with asyncio.timeout(seconds):
+                    tools = await self._lists.of(upstream, live, "tools")
+            except TimeoutError:
+                raise HubError(
+                    Code.TIMEOUT,
+                    f"{upstream.name}: the list of its tools did not come within {seconds:g} s; nothing was sent",
+                    {"server": upstream.name},
+                ) from None
+        tool = tools.get(reference.tool)
+        if tool is None:
+            raise not_found(
+                f"{reference.server}:{reference.tool}", [f"{reference.server}:{name}" for name in tools], []
+            )
+        return tool
+
+    def _permitted(self, reference: Reference, worktree: Path | None) -> Upstream:
+        config = self._registry.definition(reference.server).config
+        if not config.permits(reference.tool):
+            raise HubError(
+                Code.CANNOT_EXECUTE,
+                f"The tool '{reference.tool}' of '{reference.server}' is not allowed here, by its allow and deny lists.",
+                {"server": reference.server, "tool": reference.tool},
+            )
+        return self._registry.get(reference.server, worktree)
+
+    async def _check(self, call: Call, tool: Tool) -> None:
+        _encoded(call)
+        tool.check(call.params)
+        gate = self.gates.get(tool.name)
+        if gate is not None:
+            answer, error = await asked(gate, call.params)
+            if error is not None or not answer:
+                because = f": {type(error).__name__}: {error}" if error is not None else ""
+                raise HubError(
+                    Code.CANNOT_EXECUTE,
+                    f"{tool.name} can't be carried out with these arguments{because}.",
+                    {"server": tool.server, "tool": tool.short_name},
+                ) from error
+        call.checked = True
+
+
+def _encoded(call: Call) -> Raw:
+    try:
+        return Raw(msgspec.json.encode(call.params))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise HubError(Code.INVALID_PARAMS, f"{call.name}: the arguments are no JSON: {error}") from error

@@ -1,0 +1,150 @@
+"""Configuration in its two forms, `mcpServers` and `servers`, from files or from values, with the place of a mistake."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from kumihimo.domain.errors import ConfigError
+from kumihimo.hub import marked
+from kumihimo.hub.configuration import Mistake, Options, ServerConfig, options_of, server_of
+from kumihimo.hub.variables import PROJECT_ROOT, Undefined, expanded
+from kumihimo.hub.variables import Path as Place
+
+NAMES = ("mcp.config.yaml", "mcp.config.yml", ".mcp.json")
+Where = Callable[[Place], str]
+
+
+class Definition(Struct, frozen=True):
+    """A server with its variables not yet filled in: each worktree may have its own PROJECT_ROOT."""
+
+    config: ServerConfig
+    variables: Mapping[str, str]
+    where: str
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    def at(self, folder: Path) -> ServerConfig:
+        """What it is in this folder. ConfigError where a variable is not set."""
+        plain = msgspec.to_builtins(self.config)
+        try:
+            filled = expanded(plain, {**self.variables, PROJECT_ROOT: str(folder)})
+        except Undefined as error:
+            raise ConfigError(self.where, "bad_setting", reason=error.reason) from None
+        return msgspec.convert(filled, ServerConfig)
+
+
+class Configuration(Struct, frozen=True):
+    servers: tuple[Definition, ...]
+    options: Options
+
+
+def find(project: Path, user: Path) -> list[Path]:
+    """The files that there are: those of the project, then those of the user. Earlier ones win."""
+    return [file for folder in (project, user) for name in NAMES if (file := folder / name).is_file()]
+
+
+def load(files: Sequence[Path], variables: Mapping[str, str], root: Path) -> Configuration:
+    """Several files together: of two servers with one name the first counts, and so do the first options."""
+    read = [from_file(file, variables, root) for file in files]
+    servers: dict[str, Definition] = {}
+    for configuration in read:
+        for definition in configuration.servers:
+            servers.setdefault(definition.name, definition)
+    return Configuration(tuple(servers.values()), read[0].options if read else Options())
+
+
+def from_file(file: Path, variables: Mapping[str, str], root: Path) -> Configuration:
+    """ConfigError with file and line where there is a mistake."""
+    found = marked.read(file)
+    return from_value(found.value, variables, root, found.where)
+
+
+def from_value(value: Any, variables: Mapping[str, str], root: Path, where: Where) -> Configuration:
+    if value is None:
+        return Configuration((), Options())
+    if not isinstance(value, dict):
+        raise ConfigError(where(()), "bad_setting", reason="It is a table with 'servers' or 'mcpServers'")
+    table = cast("dict[str, Any]", value)
+    foreign = "mcpServers" in table
+    if not foreign and (unknown := next((key for key in table if key not in ("servers", "options")), None)):
+        raise _unknown((unknown,), unknown, ("servers", "options", "mcpServers"), where)
+    options = _told(where, ("options",), lambda: options_of(table.get("options")))
+    entries = _foreign(table["mcpServers"], where) if foreign else _listed(table.get("servers"), where)
+    servers: dict[str, Definition] = {}
+    for place, entry in entries:
+        definition = define(entry, options, variables, root, where=where, place=place, foreign=foreign)
+        if definition.name in servers:
+            raise ConfigError(
+                where((*place, "name")), "bad_setting", reason=f"Two servers are called '{definition.name}'"
+            )
+        servers[definition.name] = definition
+    return Configuration(tuple(servers.values()), options)
+
+
+def define(
+    entry: Any,
+    options: Options,
+    variables: Mapping[str, str],
+    root: Path,
+    *,
+    where: Where,
+    place: Place = (),
+    foreign: bool = False,
+) -> Definition:
+    """One server, looked at as a whole: also its variables must have values."""
+    config = _told(where, place, lambda: server_of(entry, options, foreign=foreign))
+    try:
+        expanded(entry, {**variables, PROJECT_ROOT: str(root)}, place)
+    except Undefined as error:
+        raise ConfigError(where(error.path), "bad_setting", reason=error.reason) from None
+    return Definition(config, variables, where(place))
+
+
+def _listed(servers: Any, where: Where) -> list[tuple[Place, Any]]:
+    if servers is None:
+        return []
+    if not isinstance(servers, list):
+        raise ConfigError(where(("servers",)), "bad_setting", reason="'servers' is a list, each with a name")
+    members = cast("list[Any]", servers)
+    return [(("servers", index), member) for index, member in enumerate(members)]
+
+
+def _foreign(servers: Any, where: Where) -> list[tuple[Place, Any]]:
+    if not isinstance(servers, dict):
+        raise ConfigError(
+            where(("mcpServers",)), "bad_setting", reason="'mcpServers' is a table of servers by their names"
+        )
+    table = cast("dict[str, dict[str, Any]]", servers)
+    entries: list[tuple[Place, Any]] = []
+    for name, entry in table.items():
+        place: Place = ("mcpServers", name)
+        if not isinstance(entry, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from a file
+            raise ConfigError(where(place), "bad_setting", reason=f"The server '{name}' is a table")
+        if entry.get("disabled") is not True:
+            entries.append((place, {**entry, "name": name}))
+    return entries
+
+
+def _told(where: Where, place: Place, look: Callable[[], Any]) -> Any:
+    try:
+        return look()
+    except Mistake as mistake:
+        path = (*place, *mistake.path)
+        if mistake.unknown is not None:
+            kind = Options if place == ("options",) else ServerConfig
+            known = [field.encode_name for field in msgspec.structs.fields(kind)]
+            raise _unknown(path, mistake.unknown, known, where) from None
+        raise ConfigError(where(path), "bad_setting", reason=mistake.reason) from None
+
+
+def _unknown(path: Place, key: str, known: Sequence[str], where: Where) -> ConfigError:
+    near = difflib.get_close_matches(key, known, n=1)
+    return ConfigError(where(path), "unknown_key", key=key, near=near[0] if near else None)

@@ -1,0 +1,64 @@
+"""What can go wrong with a call through the hub, as codes that are stable.
+
+HubError       an answer: `code`, `message`, `details`, and whether trying again may help
+HubClosed      an exception: the hub was closed, nothing can be asked of it any more
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+
+class Code(StrEnum):
+    CONNECTION_FAILED = "CONNECTION_FAILED"
+    CONNECTION_LOST = "CONNECTION_LOST"
+    TIMEOUT = "TIMEOUT"
+    INVALID_REQUEST = "INVALID_REQUEST"
+    METHOD_NOT_FOUND = "METHOD_NOT_FOUND"
+    INVALID_PARAMS = "INVALID_PARAMS"
+    EXECUTION_FAILED = "EXECUTION_FAILED"
+    TOOL_NOT_FOUND = "TOOL_NOT_FOUND"
+    RESOURCE_NOT_FOUND = "RESOURCE_NOT_FOUND"
+    PERMISSION_DENIED = "PERMISSION_DENIED"
+    RATE_LIMIT_EXCEEDED = "RATE_LIMIT_EXCEEDED"
+    CANNOT_EXECUTE = "CANNOT_EXECUTE"
+    MAX_RETRIES_EXCEEDED = "MAX_RETRIES_EXCEEDED"
+    PARALLEL_EXECUTION_FAILED = "PARALLEL_EXECUTION_FAILED"
+    DELIVERY_UNKNOWN = "DELIVERY_UNKNOWN"
+    AMBIGUOUS_TOOL = "AMBIGUOUS_TOOL"
+
+
+# What a later try may mend. What a server has answered is its answer.
+PASSING = frozenset({Code.CONNECTION_FAILED, Code.CONNECTION_LOST, Code.TIMEOUT, Code.RATE_LIMIT_EXCEEDED})
+
+
+class HubError(Exception):
+    """`delivered` is False only where the server has certainly not acted on the call; `unclear` where it got it and nobody
+    can say what it has done with it."""
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        details: Mapping[str, Any] | None = None,
+        *,
+        delivered: bool = False,
+        unclear: bool = False,
+        retryable: bool | None = None,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = dict(details) if details else None
+        self.delivered = delivered or unclear
+        self.unclear = unclear
+        self.retryable = code in PASSING if retryable is None else retryable
+        self.retry_after_seconds = retry_after_seconds
+
+
+class HubClosed(RuntimeError):
+    def __init__(self) -> None:
+        super().__init__("the hub is closed: open one with `async with Hub(...) as hub`")

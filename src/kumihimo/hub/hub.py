@@ -1,0 +1,309 @@
+"""Every other MCP server through one door: `async with Hub.from_file("mcp.config.yaml") as hub`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+
+import msgspec
+
+from kumihimo.hub import batches, configuration_file
+from kumihimo.hub.caching import Cache
+from kumihimo.hub.calls import Call, Calls
+from kumihimo.hub.configuration import Options
+from kumihimo.hub.configuration_file import Configuration
+from kumihimo.hub.errors import Code, HubClosed, HubError
+from kumihimo.hub.lists import Lists
+from kumihimo.hub.local import local_tool
+from kumihimo.hub.offers import Offers
+from kumihimo.hub.registry import Registry
+from kumihimo.hub.results import Answer, Metadata, failed
+from kumihimo.hub.timing import Timing
+from kumihimo.hub.tools import CanExecute, Table, Tool
+from kumihimo.hub.upstream import Live, State, Upstream
+
+
+class Hub:
+    """Servers are started when they are first needed, and end with the hub.
+
+    A tool is named `server:tool`, or by its own name where only one server has it. `worktree` is the folder of whoever
+    calls, for servers that have an instance per worktree; `caller` keeps apart what a server answers to one and not to
+    another. Tools are answered as `Answer`; every other method raises HubError. A closed hub raises HubClosed.
+    """
+
+    def __init__(
+        self,
+        servers: Sequence[Mapping[str, Any]] = (),
+        options: Mapping[str, Any] | None = None,
+        *,
+        root: Path | str | None = None,
+        environ: Mapping[str, str] | None = None,
+        configuration: Configuration | None = None,
+        timing: Timing | None = None,
+    ) -> None:
+        """ConfigError names the place of a mistake. `root` is the project's folder, here unless it is said."""
+        self._environ = dict(os.environ if environ is None else environ)
+        self.root = Path(root or ".").absolute()
+        if configuration is None:
+            value = {"servers": [dict(server) for server in servers], "options": options}
+            configuration = configuration_file.from_value(value, self._environ, self.root, _place)
+        self.options: Options = configuration.options
+        self._timing = timing or Timing()
+        self._cache = Cache(self._timing.now)
+        self._registry = Registry(
+            self._environ, self.root, self._timing, self.options.max_connections, self._changed
+        )  # fmt: skip
+        self._lists = Lists(self._registry, self._timing)
+        self._calls = Calls(self._registry, self._lists, self._cache, self._timing)
+        self._offers = Offers(self._registry, self._lists, self._cache, self._timing)
+        self._closed = False
+        for definition in configuration.servers:
+            self._registry.add(definition)
+
+    @classmethod
+    def from_file(
+        cls, file: Path | str, *, root: Path | str | None = None, environ: Mapping[str, str] | None = None
+    ) -> Self:
+        """Both forms, YAML and JSON. The project is where the file is, unless it is said."""
+        path = Path(file).absolute()
+        folder = Path(root or path.parent).absolute()
+        known = dict(os.environ if environ is None else environ)
+        return cls(root=folder, environ=known, configuration=configuration_file.from_file(path, known, folder))
+
+    async def __aenter__(self) -> Self:
+        self._open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End every session, and every server that was started. Calls under way are answered as failed."""
+        self._closed = True
+        await self._registry.close()
+
+    # Servers
+
+    async def register_server(self, config: Mapping[str, Any]) -> None:
+        """Add a server and connect to it. ConfigError for a mistake, HubError where it can't be reached; it stays
+        registered then, and the next call tries again."""
+        self._open()
+        definition = configuration_file.define(dict(config), self.options, self._environ, self.root, where=_place)
+        self._registry.add(definition)
+        await self._registry.get(definition.name).connect()
+
+    async def remove_server(self, name: str) -> None:
+        """Calls to it that are under way fail."""
+        self._open()
+        self._known(name)
+        await self._registry.remove(name)
+
+    async def connect(self, name: str, *, worktree: Path | None = None) -> None:
+        """Connect now, also to a server that was given up for a while."""
+        self._open()
+        self._known(name)
+        await self._registry.get(name, worktree).connect()
+
+    async def disconnect(self, name: str, *, worktree: Path | None = None) -> None:
+        """End its session; the next call opens another."""
+        self._open()
+        self._known(name)
+        await self._registry.get(name, worktree).disconnect()
+
+    def is_connected(self, name: str) -> bool:
+        self._open()
+        return any(upstream.name == name and upstream.connected for upstream in self._registry.upstreams)
+
+    def servers(self) -> list[Table]:
+        """Every server with its state; one that nobody has needed yet is idle."""
+        self._open()
+        found: list[Table] = []
+        for name in self._registry.names:
+            config = self._registry.definition(name).config
+            instances = [upstream for upstream in self._registry.upstreams if upstream.name == name]
+            first = next(
+                (upstream for upstream in instances if upstream.connected), instances[0] if instances else None
+            )
+            found.append(
+                {
+                    "name": name,
+                    "transport": config.transport,
+                    "state": first.state if first else State.IDLE,
+                    "inFlight": sum(upstream.in_flight for upstream in instances),
+                    "starts": sum(upstream.starts for upstream in instances),
+                    "error": first.problem.message if first and first.problem else None,
+                }
+            )
+        return found
+
+    # Tools
+
+    def register_tool(self, tool: Any, can_execute: CanExecute | None = None) -> None:
+        """A tool of the program itself, a table or an object with a name and `execute`; or, with the name of a server's
+        tool or the Tool itself, what is asked with its arguments before each call."""
+        self._open()
+        if isinstance(tool, str | Tool):
+            if can_execute is None:
+                raise ValueError("for a tool of a server, say what is asked before it is called")
+            self._calls.gates[tool if isinstance(tool, str) else tool.name] = can_execute
+            return
+        made = local_tool(tool)
+        gate = can_execute or getattr(tool, "can_execute", None)
+        if isinstance(tool, Mapping):
+            table = cast("Mapping[str, Any]", tool)
+            gate = gate or table.get("can_execute") or table.get("canExecute")
+        self._calls.local[made.short_name] = made
+        if gate is not None:
+            self._calls.gates[made.name] = gate
+
+    async def list_tools(self, server: str | None = None, *, worktree: Path | None = None) -> list[Tool]:
+        """The tools that may be called. A server that can't be asked has none, unless it alone was asked for."""
+        self._open()
+        return await self._calls.listed(server, worktree)
+
+    async def get_tool(self, name: str, *, worktree: Path | None = None) -> Tool | None:
+        """None where there is none. HubError where that can't be known, or the name means several."""
+        self._open()
+        try:
+            return await self._calls.find(name, worktree)
+        except HubError as error:
+            if error.code is Code.TOOL_NOT_FOUND:
+                return None
+            raise
+
+    async def can_execute(self, name: str, params: Any = None, *, worktree: Path | None = None) -> bool:
+        """Whether a call would be sent: the tool is there and allowed, and its arguments fit."""
+        self._open()
+        try:
+            await self._calls.check(name, params, worktree)
+        except HubError:
+            return False
+        return True
+
+    async def execute_tool(
+        self,
+        name: str,
+        params: Any = None,
+        *,
+        timeout_ms: float | None = None,
+        worktree: Path | None = None,
+        caller: str | None = None,
+    ) -> Answer:
+        """`timeout_ms` is for each try."""
+        return (await self.pass_on(name, params, timeout_ms=timeout_ms, worktree=worktree, caller=caller)).decoded()
+
+    async def pass_on(
+        self,
+        name: str,
+        params: Any = None,
+        *,
+        timeout_ms: float | None = None,
+        worktree: Path | None = None,
+        caller: str | None = None,
+    ) -> Answer:
+        """The same, with data of a server as the JSON that it sent: for whoever sends it on."""
+        self._open()
+        return await self._calls.execute(Call(name, params, timeout_ms, caller), worktree)
+
+    async def execute_parallel(
+        self,
+        calls: Sequence[Mapping[str, Any]],
+        *,
+        max_parallel: int | None = None,
+        worktree: Path | None = None,
+        caller: str | None = None,
+    ) -> list[Answer]:
+        """Each is `{"tool": ..., "params": ...}`. One answer for each, in order, whatever becomes of the others."""
+        self._open()
+
+        async def one(call: Any) -> Answer:
+            if not isinstance(call, Mapping) or not isinstance(call.get("tool"), str):  # pyright: ignore[reportUnknownMemberType]
+                mistake = HubError(Code.INVALID_REQUEST, "A call of a batch is {tool, params}.")
+                return failed(mistake, Metadata(0.0, None, 0, False))
+            given = cast("Mapping[str, Any]", call)
+            timeout_ms = given.get("timeout_ms")
+            return await self.execute_tool(
+                given["tool"], given.get("params"), timeout_ms=timeout_ms, worktree=worktree, caller=caller
+            )
+
+        most = self.options.max_parallel if max_parallel is None else max(1, max_parallel)
+        return await batches.perform(calls, most, one)
+
+    # Prompts and resources
+
+    async def list_prompts(self, server: str | None = None, *, worktree: Path | None = None) -> list[Table]:
+        self._open()
+        return await self._offers.listed("prompts", server, worktree)
+
+    async def get_prompt(
+        self, server: str, name: str, args: Mapping[str, Any] | None = None, *, worktree: Path | None = None
+    ) -> Table:
+        """A prompt with its messages, as the server gives it."""
+        self._open()
+        return await self._offers.get_prompt(server, name, args, worktree)
+
+    async def execute_prompt(
+        self, name: str, args: Mapping[str, Any] | None = None, *, worktree: Path | None = None
+    ) -> str:
+        """The texts of a prompt, `server:prompt` or by its own name where one server has it."""
+        self._open()
+        server, prompt = await self._offers.owner_of_prompt(name, worktree)
+        found = await self._offers.get_prompt(server, prompt, args, worktree)
+        return _texts(found)
+
+    async def list_resources(self, server: str | None = None, *, worktree: Path | None = None) -> list[Table]:
+        self._open()
+        return await self._offers.listed("resources", server, worktree)
+
+    async def read_resource(
+        self, uri: str, server: str | None = None, *, worktree: Path | None = None, caller: str | None = None
+    ) -> list[Table]:
+        """The contents of a resource; which server has it is looked for where it is not said."""
+        self._open()
+        owner = server or await self._offers.owner_of_resource(uri, worktree)
+        return await self._offers.read_resource(owner, uri, worktree, caller)
+
+    def stats(self) -> dict[str, Table]:
+        """What each server was used for since the hub was opened."""
+        self._open()
+        return {server: counts.told() for server, counts in self._calls.counts.items()}
+
+    def _open(self) -> None:
+        if self._closed:
+            raise HubClosed
+
+    def _known(self, name: str) -> None:
+        if name not in self._registry:
+            raise HubError(Code.INVALID_PARAMS, f"No server is called '{name}'.", {"server": name})
+
+    def _changed(self, upstream: Upstream, live: Live | None, method: str) -> None:
+        """What a server says unasked: where it is about its lists, what was kept of it is old."""
+        if live is not None and self._lists.forget(live, method):
+            self._cache.clear(upstream.key)
+
+
+class _Spoken(msgspec.Struct):
+    content: Any = None
+
+
+def _texts(prompt: Table) -> str:
+    try:
+        messages = msgspec.convert(prompt.get("messages", []), list[_Spoken])
+    except msgspec.ValidationError as error:
+        raise HubError(Code.EXECUTION_FAILED, f"The prompt has another shape: {error}") from error
+    blocks: list[Any] = []
+    for content in [message.content for message in messages]:
+        blocks += cast("list[Any]", content) if isinstance(content, list) else [content]
+    tables = [cast("Table", block) for block in blocks if isinstance(block, dict)]
+    return "\n".join(str(table["text"]) for table in tables if table.get("type") == "text" and "text" in table)
+
+
+def _place(path: tuple[str | int, ...]) -> str:
+    """A place in values that came from no file."""
+    written = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return written.lstrip(".") or "the server"

@@ -1,0 +1,148 @@
+"""What servers offer. A list is kept with the session that it was asked by: until the server says that it has changed, or
+for a minute where the server would not say so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from kumihimo.hub.errors import Code, HubError
+from kumihimo.hub.faults import unreachable
+from kumihimo.hub.registry import Registry
+from kumihimo.hub.timing import Timing
+from kumihimo.hub.tools import Table, Tool
+from kumihimo.hub.upstream import COOLING_SECONDS, Listed, Live, Upstream
+from kumihimo.wire.client.errors import ClientError
+from kumihimo.wire.client.session import Session
+from kumihimo.wire.errors import METHOD_NOT_FOUND, RpcError
+
+SECONDS = 60.0
+# How long a server may hold up those who look through the lists of all.
+SETTLING_SECONDS = 5.0
+_ASK: dict[str, tuple[Callable[[Session], Awaitable[list[Table]]], str]] = {
+    "tools": (Session.list_tools, "name"),
+    "prompts": (Session.list_prompts, "name"),
+    "resources": (Session.list_resources, "uri"),
+    "templates": (Session.list_resource_templates, "uriTemplate"),
+}
+# By which capability a server says that it has any of these.
+_CAPABILITY = {"prompts": "prompts", "resources": "resources", "templates": "resources"}
+_CHANGED = {
+    "notifications/tools/list_changed": ("tools",),
+    "notifications/prompts/list_changed": ("prompts",),
+    "notifications/resources/list_changed": ("resources", "templates"),
+}
+
+
+class Lists:
+    def __init__(self, registry: Registry, timing: Timing, settling_seconds: float = SETTLING_SECONDS) -> None:
+        self._registry = registry
+        self._timing = timing
+        self._settling_seconds = settling_seconds
+
+    @staticmethod
+    def forget(live: Live, method: str) -> bool:
+        """What a notification makes old. False where it says nothing about lists."""
+        kinds = _CHANGED.get(method, ())
+        for kind in kinds:
+            live.lists.pop(kind, None)
+            live.changes += 1
+        return bool(kinds)
+
+    def known(self, upstream: Upstream, live: Live, kind: str) -> dict[str, Any] | None:
+        """A list that need not be asked for again; None where there is none."""
+        listed = live.lists.get(kind)
+        if listed is None:
+            return None
+        good = self._timing.now() < listed.until or upstream.tells_changes(_CAPABILITY.get(kind, kind))
+        return listed.entries if good else None
+
+    async def of(self, upstream: Upstream, live: Live, kind: str) -> dict[str, Any]:
+        """One list of one server. HubError where it can't be had; a call has not been sent then."""
+        if (known := self.known(upstream, live, kind)) is not None:
+            return known
+        # Of many who need it at once one asks.
+        async with live.listing[kind]:
+            if (known := self.known(upstream, live, kind)) is not None:
+                return known
+            changes = live.changes
+            entries = await self._ask(upstream, live, kind)
+            # A list that changed while it was told is good for this once.
+            if changes == live.changes:
+                live.lists[kind] = Listed(entries, self._timing.now() + SECONDS)
+            return entries
+
+    async def everywhere(self, kind: str, worktree: Path | None = None) -> dict[str, dict[str, Any] | HubError]:
+        """The list of every server, or why it has none. A server that is late is not waited for."""
+        found: dict[str, dict[str, Any] | HubError] = {}
+        asking: dict[asyncio.Task[dict[str, Any]], Upstream] = {}
+        for name in self._registry.names:
+            try:
+                upstream = self._registry.get(name, worktree)
+            except HubError as error:
+                found[name] = error
+                continue
+            known = self.known(upstream, upstream.live, kind) if upstream.live else None
+            if known is not None:
+                found[name] = known
+            elif upstream.resting and not upstream.connected:
+                found[name] = upstream.problem or _late(name)
+            else:
+                task = asyncio.get_running_loop().create_task(self.alone(upstream, kind), name=f"list {name}")
+                asking[task] = upstream
+        if asking:
+            try:
+                await asyncio.wait(asking, timeout=self._settling_seconds)
+            finally:
+                await self._gather(asking, found)
+        return {name: found[name] for name in self._registry.names if name in found}
+
+    async def _gather(
+        self, asking: dict[asyncio.Task[dict[str, Any]], Upstream], found: dict[str, dict[str, Any] | HubError]
+    ) -> None:
+        late = [task for task in asking if not task.done()]
+        for task in late:
+            task.cancel()
+            asking[task].late_until = self._timing.now() + COOLING_SECONDS
+        results = await asyncio.gather(*asking, return_exceptions=True)
+        for upstream, result in zip(asking.values(), results, strict=True):
+            if isinstance(result, HubError | dict):
+                found[upstream.name] = result
+            elif isinstance(result, asyncio.CancelledError):
+                found[upstream.name] = _late(upstream.name)
+            else:
+                raise result
+
+    async def alone(self, upstream: Upstream, kind: str) -> dict[str, Any]:
+        async with upstream.session(upstream.config.timeout / 1000) as live:
+            return await self.of(upstream, live, kind)
+
+    async def _ask(self, upstream: Upstream, live: Live, kind: str) -> dict[str, Any]:
+        needed = _CAPABILITY.get(kind)
+        if needed is not None and needed not in live.session.greeting.capabilities:
+            return {}
+        ask, key = _ASK[kind]
+        try:
+            entries = await ask(live.session)
+        except (ClientError, RpcError) as error:
+            if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND:
+                return {}
+            upstream.judge(live, error)
+            raise unreachable(error, upstream.name) from error
+        upstream.late_until = 0.0
+        named: dict[str, Any] = {}
+        for entry in entries:
+            name = entry.get(key)
+            if isinstance(name, str) and name:
+                # Of two with one name the first counts: it is the one that a server is asked for by most.
+                named.setdefault(name, self._entry(upstream, kind, entry))
+        return named
+
+    def _entry(self, upstream: Upstream, kind: str, entry: Table) -> Any:
+        return Tool(upstream.name, entry, upstream.version) if kind == "tools" else entry
+
+
+def _late(server: str) -> HubError:
+    return HubError(Code.TIMEOUT, f"{server}: its lists are late", {"server": server})

@@ -1,0 +1,78 @@
+"""Tools of the program itself, which need no server."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from kumihimo.hub.errors import Code, HubError
+from kumihimo.hub.tools import Table, Tool
+
+Execute = Callable[[Any], Any]
+_log = logging.getLogger(__name__)
+
+
+class LocalTool(Tool):
+    SERVER = "local"
+
+    def __init__(self, definition: Mapping[str, Any], execute: Execute) -> None:
+        super().__init__(self.SERVER, definition)
+        self.execute = execute
+
+
+def local_tool(tool: Any) -> LocalTool:
+    """From a table or an object with a name, a description, a version, schemas, and what carries it out."""
+    given: Table = (
+        dict(cast("Mapping[str, Any]", tool))
+        if isinstance(tool, Mapping)
+        else {
+            name: getattr(tool, name)
+            for name in ("name", "description", "version", "input_schema", "inputSchema", "output_schema", "execute")
+            if hasattr(tool, name)
+        }
+    )
+    for snake, camel in (("input_schema", "inputSchema"), ("output_schema", "outputSchema")):
+        if snake in given:
+            given.setdefault(camel, given.pop(snake))
+    execute = given.pop("execute", None)
+    if not isinstance(given.get("name"), str) or not given["name"] or not callable(execute):
+        raise ValueError("a tool has a name, and an `execute` that can be called with its arguments")
+    return LocalTool(given, execute)
+
+
+async def carry_out(tool: LocalTool, params: Any) -> Any:
+    """Its data. It may answer data, or success and data as a server's tool does. HubError where it fails."""
+    answer, error = await asked(tool.execute, params)
+    if error is not None:
+        raise HubError(Code.EXECUTION_FAILED, f"{tool.name}: {type(error).__name__}: {error}") from error
+    told = cast("Table", answer) if isinstance(answer, dict) else Table()
+    if isinstance(told.get("success"), bool):
+        if not told["success"]:
+            raise HubError(Code.EXECUTION_FAILED, f"{tool.name}: {told.get('error')}", {"error": told.get("error")})
+        return told.get("data")
+    return cast("Any", answer)
+
+
+async def asked(function: Any, params: Any) -> tuple[Any, BaseException | None]:
+    """What a function of the program says, or how it broke: its fault is not ours."""
+
+    async def ask() -> Any:
+        answer = function(params)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    task = asyncio.get_running_loop().create_task(ask())
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if task.cancelled():
+        raise asyncio.CancelledError
+    error = task.exception()
+    if error is not None:
+        _log.warning("%r broke", function, exc_info=error)
+        return None, error
+    return task.result(), None

@@ -1,0 +1,343 @@
+"""One server, with its one live session: opened when it is first needed, opened again when it is gone.
+
+Calls to it share the session. A server that does not start, or dies before it has answered anything, is started again
+after waits that grow, and not at all for a while after too many: whoever calls it then is told at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from kumihimo import __version__
+from kumihimo.hub.configuration import ServerConfig
+from kumihimo.hub.errors import Code, HubError
+from kumihimo.hub.faults import fault, unreachable
+from kumihimo.hub.reaching import target_of
+from kumihimo.hub.timing import Timing
+from kumihimo.wire.client.connect import connect
+from kumihimo.wire.client.errors import ClientError, ConnectionFailed, ConnectionLost
+from kumihimo.wire.client.handshake import Introduction
+from kumihimo.wire.client.session import Session
+from kumihimo.wire.errors import RpcError
+from kumihimo.wire.implementation import Implementation
+
+MOST_FAILURES = 5
+LAST_WORDS_SECONDS = 2.0
+COOLING_SECONDS = 30.0
+
+
+class State(StrEnum):
+    IDLE = "idle"
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    FAILED = "failed"
+    CLOSED = "closed"
+
+
+class Listed(NamedTuple):
+    """A list of a server by its entries' names, and until when it is good."""
+
+    entries: dict[str, Any]
+    until: float
+
+
+class Live:
+    """A session and how many use it now. One that is left is closed when its last use has ended."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.uses = 0
+        self.unused = asyncio.Event()
+        self.unused.set()
+        # Whether the server would tell that a list of it has changed.
+        self.hears = False
+        self.lists: dict[str, Listed] = {}
+        # How often a list was said to have changed.
+        self.changes = 0
+        self.listing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+
+class Upstream:
+    """`key` tells its instances apart where each worktree has one. `on_changed` hears the method of a notification."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        folder: Path,
+        environ: Mapping[str, str],
+        timing: Timing,
+        make_room: Callable[[Upstream], Awaitable[None]],
+        on_idle: Callable[[], None],
+        on_changed: Callable[[Upstream, Live | None, str], None],
+    ) -> None:
+        self.config = config
+        self.key = (config.name, str(folder) if config.per_worktree else None)
+        self.in_flight = 0
+        self.last_used = timing.now()
+        self.starts = 0
+        self.problem: HubError | None = None
+        # Until then the server wants to be left alone.
+        self.quiet_until = 0.0
+        # Until then whoever looks through all lists does not wait for it.
+        self.late_until = 0.0
+        # Whether it counts among the sessions that there may be at once.
+        self.has_room = False
+        self._folder = folder
+        self._environ = environ
+        self._timing = timing
+        self._make_room = make_room
+        self._on_idle = on_idle
+        self._on_changed = on_changed
+        self._stdio = config.transport == "stdio"
+        self._live: Live | None = None
+        self._opening: asyncio.Task[Live] | None = None
+        self._listening: asyncio.Task[None] | None = None
+        self._farewells: set[asyncio.Task[None]] = set()
+        self._failures = 0
+        self._not_before = 0.0
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    @property
+    def state(self) -> State:
+        if self._closed:
+            return State.CLOSED
+        if self._live is not None:
+            return State.CONNECTED
+        if self._opening is not None:
+            return State.CONNECTING
+        return State.IDLE if self.problem is None else State.FAILED
+
+    @property
+    def version(self) -> str:
+        return self._live.session.greeting.server.version if self._live else ""
+
+    @property
+    def idle(self) -> bool:
+        """Whether its session could be closed without anybody noticing."""
+        return self._live is not None and self.in_flight == 0
+
+    @property
+    def connected(self) -> bool:
+        return self._live is not None
+
+    @property
+    def live(self) -> Live | None:
+        """The session as it is, for a look at what it has told already."""
+        return self._live
+
+    @property
+    def resting(self) -> bool:
+        """Whether it has just failed, or was late: it is not waited for by whoever needs it only among others."""
+        return max(self._not_before, self.late_until) > self._timing.now()
+
+    def tells_changes(self, what: str) -> bool:
+        """Whether the server says by itself that a list of it has changed, and is heard."""
+        return self._live is not None and self._live.hears and _announces(self._live.session, what)
+
+    @contextlib.asynccontextmanager
+    async def session(self, seconds: float) -> AsyncGenerator[Live]:
+        """The live session, held for one use. HubError where there is none within the time."""
+        self.in_flight += 1
+        self.last_used = self._timing.now()
+        live: Live | None = None
+        try:
+            live = self._live or await self._wait_for_session(seconds)
+            live.uses += 1
+            live.unused.clear()
+            yield live
+        finally:
+            self.in_flight -= 1
+            self.last_used = self._timing.now()
+            if live is not None:
+                live.uses -= 1
+                if not live.uses:
+                    live.unused.set()
+            if not self.in_flight:
+                self._on_idle()
+
+    def answered(self) -> None:
+        """It is well: what went wrong before is forgotten."""
+        self._failures = 0
+        self.problem = None
+
+    def judge(self, live: Live, error: ClientError | RpcError) -> HubError:
+        """What an error of a call means; where the session is gone with it, the next call opens another."""
+        told = fault(error, self.name)
+        if isinstance(error, RpcError):
+            self.answered()
+        elif isinstance(error, ConnectionFailed) or (self._stdio and type(error) is ConnectionLost):
+            self._lost(live, told)
+        if told.retry_after_seconds is not None:
+            self.quiet_until = max(self.quiet_until, self._timing.now() + told.retry_after_seconds)
+        return told
+
+    async def connect(self, seconds: float | None = None) -> None:
+        """Open the session now, also where it was given up before."""
+        self._failures, self._not_before = 0, 0.0
+        async with self.session(self.config.timeout / 1000 if seconds is None else seconds):
+            pass
+
+    async def disconnect(self) -> None:
+        """End the session. The next call opens another."""
+        opening, self._opening = self._opening, None
+        live, self._live = self._live, None
+        self._leave_room()
+        listening, self._listening = self._listening, None
+        for task in (opening, listening):
+            if task is not None:
+                task.cancel()
+        if live is not None:
+            self._say_farewell(live, patient=False)
+        waiting: list[asyncio.Task[Any]] = [task for task in (opening, listening, *self._farewells) if task is not None]
+        if waiting:
+            # Not gathered: whoever stops waiting here must not stop a server from being ended.
+            await asyncio.wait(waiting)
+
+    async def close(self) -> None:
+        self._closed = True
+        await self.disconnect()
+
+    async def _wait_for_session(self, seconds: float) -> Live:
+        if self._closed:
+            raise self._removed()
+        if self._opening is None:
+            self._refuse_if_given_up()
+            self._opening = asyncio.get_running_loop().create_task(self._open(), name=f"open {self.name}")
+            # Whoever waits is told; where nobody does any more, `problem` has it.
+            self._opening.add_done_callback(lambda task: None if task.cancelled() else task.exception())
+        opening = self._opening
+        done, _ = await asyncio.wait({opening}, timeout=seconds)
+        if not done:
+            raise HubError(Code.TIMEOUT, f"{self.name}: no session within {seconds:g} s", {"server": self.name})
+        if opening.cancelled() and self._closed:
+            raise self._removed()
+        if opening.cancelled():
+            raise HubError(Code.CONNECTION_FAILED, f"{self.name}: the server was disconnected", {"server": self.name})
+        return opening.result()
+
+    def _removed(self) -> HubError:
+        return HubError(
+            Code.CONNECTION_FAILED, f"{self.name}: the server was removed", {"server": self.name}, retryable=False
+        )
+
+    def _refuse_if_given_up(self) -> None:
+        left = self._not_before - self._timing.now()
+        if self._failures > MOST_FAILURES and left > 0 and self.problem is not None:
+            denied = self.problem.code is Code.PERMISSION_DENIED
+            raise HubError(
+                self.problem.code if denied else Code.CONNECTION_FAILED,
+                f"{self.problem.message}. It failed {self._failures} times in a row and is left alone for {left:.0f} s.",
+                {"server": self.name, "failures": self._failures},
+            )
+
+    async def _open(self) -> Live:
+        try:
+            wait = self._not_before - self._timing.now()
+            if wait > 0:
+                await self._timing.sleep(wait)
+            await self._make_room(self)
+            live = Live(await self._reach())
+        except BaseException as error:
+            self._leave_room()
+            if isinstance(error, HubError):
+                self._failed(error)
+            raise
+        finally:
+            if self._opening is asyncio.current_task():
+                self._opening = None
+        self._live = live
+        self.problem = None
+        self._listening = asyncio.get_running_loop().create_task(self._listen(live), name=f"hear {self.name}")
+        return live
+
+    def _leave_room(self) -> None:
+        self.has_room = False
+        self._on_idle()
+
+    async def _reach(self) -> Session:
+        self.starts += 1
+        seconds = self.config.timeout / 1000
+        introduction = Introduction(Implementation("kumihimo", __version__), seconds=seconds)
+        try:
+            return await connect(
+                target_of(self.config, self._environ, self._folder),
+                introduction,
+                seconds=seconds,
+                on_notification=lambda method, _: self._on_changed(self, self._live, method),
+            )
+        except (ClientError, RpcError) as error:
+            raise unreachable(error, self.name) from error
+
+    def _failed(self, error: HubError) -> None:
+        self.problem = error
+        self._failures += 1
+        # The first time may be chance: from the second on it is waited, and after too many for long.
+        if self._failures > MOST_FAILURES:
+            wait = COOLING_SECONDS
+        elif self._failures > 1:
+            wait = self.config.retry_policy.delay_seconds(self._failures - 2)
+        else:
+            wait = 0.0
+        self._not_before = self._timing.now() + wait
+
+    def _lost(self, live: Live, error: HubError) -> None:
+        if self._live is not live:
+            return
+        self._live = None
+        self._leave_room()
+        listening, self._listening = self._listening, None
+        # The listener itself may be who has noticed.
+        if listening is not None and listening is not asyncio.current_task():
+            listening.cancel()
+        self._failed(error)
+        self._say_farewell(live, patient=True)
+
+    def _say_farewell(self, live: Live, *, patient: bool) -> None:
+        task = asyncio.get_running_loop().create_task(self._farewell(live, patient), name=f"close {self.name}")
+        # Held until it is done, also where nobody waits for it: `close` does.
+        self._farewells.add(task)
+        task.add_done_callback(self._farewells.discard)
+
+    async def _farewell(self, live: Live, patient: bool) -> None:
+        """A server that is gone may have answered just before: what it has said is still on its way to who waits."""
+        if patient:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LAST_WORDS_SECONDS):
+                    await live.unused.wait()
+        await live.session.close()
+
+    async def _listen(self, live: Live) -> None:
+        """Hear of changes; on stdio this is also how it is known that the server has ended."""
+        session, handshake = live.session, live.session.revision.handshake
+        announced = any(_announces(session, what) for what in ("tools", "prompts", "resources"))
+        if not announced and not (self._stdio and handshake):
+            return
+        live.hears = announced
+        try:
+            await session.listen()
+        except RpcError:
+            # It has no such stream: its lists are asked for again when they are old.
+            return
+        except ClientError as error:
+            if self._stdio:
+                self._lost(live, fault(error, self.name))
+            return
+        finally:
+            live.hears = False
+        if self._stdio and handshake:
+            self._lost(live, HubError(Code.CONNECTION_LOST, f"{self.name}: the server has ended"))
+
+
+def _announces(session: Session, what: str) -> bool:
+    told: Any = session.greeting.capabilities.get(what)
+    return isinstance(told, dict) and cast("dict[str, Any]", told).get("listChanged") is True
