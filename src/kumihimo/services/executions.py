@@ -285,6 +285,14 @@ class Executions(Service):
         page = transaction.executions.page_of_runs(status, limit=most, cursor=cursor)
         return Page(self._sights(transaction, page.items), page.next_cursor)
 
+    @lookup
+    def certainly_wait(self, transaction: Transaction, ids: set[str], *, all_of_them: bool) -> bool:
+        """Whether who waits for these runs, named in full, has to wait on: one glance for who is woken again and again."""
+        if not ids:
+            return False
+        known, undone = transaction.executions.undone_among(ids)
+        return known == len(ids) and undone > 0 and (all_of_them or undone == known)
+
     @query
     def unseen(self, transaction: Transaction, runs: Iterable[Execution]) -> list[Sight]:
         """Runs that were asked for just now: there is nothing to be seen of them yet."""

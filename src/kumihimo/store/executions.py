@@ -76,6 +76,16 @@ class Executions(Repository[Execution]):
             where.condition("(queued_at, id) < (?, ?)", *decode(cursor, int, str))
         return self._page(where, limit)
 
+    def undone_among(self, ids: Collection[str]) -> tuple[int, int]:
+        """How many of these there are, and how many of them have neither reported nor ended."""
+        marks = ", ".join("?" for _ in ids)
+        rows = self._connection.execute(
+            "SELECT count(*), coalesce(sum(CASE WHEN report IS NULL AND status IN ('planned', 'queued', 'starting', 'running') "
+            f"THEN 1 ELSE 0 END), 0) FROM executions WHERE id IN ({marks})",
+            list(ids),
+        )
+        return rows[0][0], int(rows[0][1])
+
     def of_stage(self, group_id: str, stage: int) -> list[Execution]:
         return self.many("WHERE group_id = ? AND stage = ? ORDER BY queued_at, id", (group_id, stage))
 

@@ -37,10 +37,12 @@ class Launcher:
         self._known_settings: dict[Path, tuple[tuple[float, ...], Settings]] = {}
         # Looked at within the same moment, and so the same for all that are launched in it.
         self._current_settings: dict[Path, Settings] = {}
+        self._current_programs: dict[str, list[str]] = {}
 
     def look_again(self) -> None:
         """Settings may have changed since something was last launched."""
         self._current_settings.clear()
+        self._current_programs.clear()
 
     def folder_of(self, execution_id: str) -> RunFolder:
         return RunFolder(self._runs / execution_id)
@@ -56,7 +58,8 @@ class Launcher:
     ) -> WatchedRun:
         """Start it. SpawnFailed, with nothing started, where something that it needs is not there."""
         directory = Path(run.working_directory or "")
-        if not directory.is_dir():
+        # Where the settings of this moment are known, so is the folder.
+        if directory not in self._current_settings and not directory.is_dir():
             raise SpawnFailed(f"there is no folder {directory}")
         settings = self._settings_at(directory)
         client = client_named(run.client)
@@ -64,7 +67,7 @@ class Launcher:
         folder = self.folder_of(run.id)
         order = order_of(run, defined(agent, settings), folder, own, self._door, compose(run, stage_before, decisions))
         start = client.start(order)
-        argv = [*program_of(client, own), *start.argv, *own.args]
+        argv = [*self._program(client, own), *start.argv, *own.args]
         environment = {
             **start.environment,
             **own.env,
@@ -79,6 +82,12 @@ class Launcher:
             raise SpawnFailed(str(error)) from error
         secrets = (*secrets_in(environment), *self._secrets)
         return WatchedRun(run, client, folder, secrets, before, shell)
+
+    def _program(self, client: Client, own: configuration.Client) -> list[str]:
+        key = f"{client.name} {own.command}"
+        if key not in self._current_programs:
+            self._current_programs[key] = program_of(client, own)
+        return self._current_programs[key]
 
     def take_over(self, run: Execution, before: Usage) -> WatchedRun:
         """A run that another supervisor of this home started. Its secrets are those that are still known."""
