@@ -8,11 +8,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kumihimo.domain.errors import AgentNotFound, InvalidValue, SessionAlreadyRunning, WorktreeHeld
 from kumihimo.domain.execution import Execution
 from kumihimo.engine.agents.client import TOKEN_VARIABLE
+from kumihimo.services.commands import session_command
 from kumihimo.services.workers import Request
+from kumihimo.settings import Flags, load
 from kumihimo.testing import scripts
 from kumihimo.testing.clock import FakeClock
 from tests.lead.shop import until
@@ -184,6 +187,16 @@ def test_a_session_that_nobody_begins_ends_after_a_day_and_another_can_be_had(op
     # Also where nobody has tidied up: one of yesterday is not given again.
     clock.advance(days=1, minutes=1)
     assert opened.session(number)[1].id != other.id
+
+
+def test_the_command_does_not_say_where_the_board_is_where_the_settings_do(open_workshop: OpenWorkshop) -> None:
+    opened = open_workshop(up=False)
+    worker = opened.board.workers.view(opened.session(opened.task())[1].id)
+    assert "--db" not in session_command(opened.settings, worker)
+    (opened.home / "config.toml").write_text('db = "postgresql://kumi:secret@db.example/kumi"\n')
+    elsewhere = load(Flags(), {"KUMI_HOME": str(opened.home)}, opened.folder)
+    assert "secret" not in session_command(elsewhere, worker)
+    assert "--db /another.db " in session_command(replace(elsewhere, database="/another.db"), worker)
 
 
 def test_a_worker_whose_place_nobody_is_making_any_more_is_over_and_its_task_waits(open_workshop: OpenWorkshop) -> None:

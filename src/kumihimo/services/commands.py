@@ -8,14 +8,24 @@ import sys
 from pathlib import Path
 
 from kumihimo.services.workers import Worker
-from kumihimo.settings import Settings
+from kumihimo.settings import Flags, Settings, load
 
 
 def session_command(settings: Settings, worker: Worker) -> str:
     """Complete: it needs nothing of the shell that it is pasted into, neither its folder nor its environment."""
     run = worker.execution
-    words = [*_program(), "--db", settings.database, "session", "exec", run.id]
-    return f"cd {shlex.quote(run.working_directory or '.')} && {_path()}{_home(settings)}{shlex.join(words)}"
+    folder = run.working_directory or "."
+    homes = _homes(settings)
+    words = [*_program(), *_database(settings, homes, Path(folder)), "session", "exec", run.id]
+    variables = "".join(f"{name}={shlex.quote(value)} " for name, value in homes.items())
+    return f"cd {shlex.quote(folder)} && {_path()}{variables}{shlex.join(words)}"
+
+
+def _database(settings: Settings, homes: dict[str, str], folder: Path) -> list[str]:
+    """Only where the settings there would not say it themselves: an address may hold a password, and who reads the command
+    need not know it."""
+    there = load(Flags(), homes, folder).database
+    return [] if there == settings.database else ["--db", settings.database]
 
 
 def _program() -> list[str]:
@@ -30,13 +40,12 @@ def _path() -> str:
     return f'PATH="$PATH":{shlex.quote(known)} ' if known else ""
 
 
-def _home(settings: Settings) -> str:
+def _homes(settings: Settings) -> dict[str, str]:
     """The variables that say where our own files are."""
     if settings.config_folder == settings.data_folder == settings.state_folder:
-        return f"KUMI_HOME={shlex.quote(str(settings.state_folder))} "
-    folders = {
-        "XDG_CONFIG_HOME": settings.config_folder,
-        "XDG_DATA_HOME": settings.data_folder,
-        "XDG_STATE_HOME": settings.state_folder,
+        return {"KUMI_HOME": str(settings.state_folder)}
+    return {
+        "XDG_CONFIG_HOME": str(settings.config_folder.parent),
+        "XDG_DATA_HOME": str(settings.data_folder.parent),
+        "XDG_STATE_HOME": str(settings.state_folder.parent),
     }
-    return "".join(f"{name}={shlex.quote(str(folder.parent))} " for name, folder in folders.items())
