@@ -270,3 +270,37 @@ def test_a_rate_limit_that_is_not_retried_is_told_as_one() -> None:
             assert answer.error.retryable
 
     run(refused())
+
+
+def test_a_server_is_left_alone_for_as_long_as_it_says_by_every_call() -> None:
+    busy = http(b'{"error": {"code": 1, "message": "busy"}}', status="429 Too Many Requests", more="Retry-After: 7\r\n")
+    timing = StillTiming()
+
+    async def obeyed() -> None:
+        peer = over_http([busy, busy.replace(b"After: 7", b"After: 9999")], {})
+        async with peer.listening() as url, Hub(servers=[{"name": "web", "url": url.url}], timing=timing) as hub:
+            assert code(await hub.execute_tool("web:work")) is Code.RATE_LIMIT_EXCEEDED
+            assert timing.slept == [7.0]
+            assert peer.methods.count("tools/call") == 2
+            # Another call does not even ask: the server has said when.
+            answer = await hub.execute_tool("web:work")
+            assert code(answer) is Code.RATE_LIMIT_EXCEEDED
+            assert details(answer)["retryAfterMs"] == 9_999_000
+            assert peer.methods.count("tools/call") == 2
+            timing.at += 9_999.0
+            assert (await hub.execute_tool("web:work")).success
+
+    run(obeyed())
+
+
+def test_a_date_after_which_to_come_again_is_understood() -> None:
+    past = http(b"busy", status="429 Too Many Requests", more="Retry-After: Wed, 21 Oct 2015 07:28:00 GMT\r\n")
+    timing = StillTiming()
+
+    async def obeyed() -> None:
+        peer = over_http([past], {})
+        async with peer.listening() as url, Hub(servers=[{"name": "web", "url": url.url}], timing=timing) as hub:
+            assert (await hub.execute_tool("web:work")).success
+            assert timing.slept == [1.0]
+
+    run(obeyed())

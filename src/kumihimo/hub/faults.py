@@ -34,7 +34,7 @@ def fault(error: ClientError | RpcError, server: str) -> HubError:
         f"{server}: {error.reason}",
         {"server": server, **({"status": error.status} if isinstance(error, Refused) else {})},
         unclear=error.delivered,
-        retry_after_seconds=_retry_after(error),
+        retry_after_seconds=error.retry_after_seconds if isinstance(error, Refused) else None,
     )
 
 
@@ -60,8 +60,3 @@ def _code(error: ClientError) -> Code:
             return Code.CONNECTION_LOST if error.delivered else Code.CONNECTION_FAILED
         case _:
             return Code.CONNECTION_LOST
-
-
-def _retry_after(error: ClientError) -> float | None:
-    """When a server that refuses wants to be asked again, where it has said so."""
-    return getattr(error, "retry_after_seconds", None)

@@ -37,11 +37,13 @@ class BadAnswer(ConnectionLost):
 
 
 class Refused(ClientError):
-    """A server that fails (5xx) may have acted on the call before it did."""
+    """A server that fails (5xx) may have acted on the call before it did. `retry_after_seconds` is when it wants to be asked
+    again, where it has said so."""
 
-    def __init__(self, status: int, reason: str = "") -> None:
+    def __init__(self, status: int, reason: str = "", *, retry_after_seconds: float | None = None) -> None:
         super().__init__(f"HTTP {status}{': ' if reason else ''}{reason}", delivered=status >= 500)
         self.status = status
+        self.retry_after_seconds = retry_after_seconds
 
 
 class SessionGone(Refused):

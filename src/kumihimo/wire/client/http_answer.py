@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
 import msgspec
@@ -35,6 +37,8 @@ class _Failure(Struct):
     error: Raw | UnsetType = UNSET
 
 
+# Whoever refuses so has not looked at the call, whatever else it says.
+_NOT_LET_IN = (401, 403, 429)
 _decode_failure = msgspec.json.Decoder(_Failure).decode
 
 
@@ -49,6 +53,7 @@ class HttpAnswer:
         self._carrier = carrier
         self._session = carrier.session
         self._last_id = last_id
+        self._retry_after = b""
         self._events: Events | None = None
         self._parts: list[bytes] = []
         self._size = 0
@@ -64,6 +69,7 @@ class HttpAnswer:
 
     def began(self, status: int, headers: dict[bytes, bytes]) -> None:
         self.status = status
+        self._retry_after = headers.get(b"retry-after", b"")
         if self.call is not None and self.call.method == "initialize" and b"mcp-session-id" in headers:
             self._carrier.begin_session(headers[b"mcp-session-id"].decode("latin-1"))
         if status == 200 and headers.get(b"content-type", b"").lower().startswith(b"text/event-stream"):
@@ -122,8 +128,9 @@ class HttpAnswer:
         """What a status above 300 means. Of an error in JSON-RPC the status is only an echo."""
         if self.status == 404 and self._session:
             return SessionGone(self.status, "the server does not know the session")
-        error = None if self.status in (401, 403) else _rpc_error(body)
-        return error or Refused(self.status, body[:300].decode("utf-8", "replace").strip())
+        error = None if self.status in _NOT_LET_IN else _rpc_error(body)
+        reason = body[:300].decode("utf-8", "replace").strip()
+        return error or Refused(self.status, reason, retry_after_seconds=_seconds_until(self._retry_after))
 
     def _too_long(self) -> BadAnswer:
         return BadAnswer(f"the answer has more than {self._carrier.most_bytes} bytes")
@@ -138,6 +145,18 @@ class HttpAnswer:
     def _finish(self) -> None:
         if not self.over.done():
             self.over.set_result(None)
+
+
+def _seconds_until(told: bytes) -> float | None:
+    """`Retry-After`: seconds, or a date. None where it says nothing that can be understood."""
+    text = told.decode("latin-1").strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        # TypeError: a date without a zone.
+        return None
 
 
 def _rpc_error(body: bytes) -> RpcError | None:
