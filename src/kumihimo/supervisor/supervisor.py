@@ -34,7 +34,6 @@ _STOP_LOOK_SECONDS = 0.02
 _ROOM_SECONDS = 0.5
 _AFTER_TROUBLE_SECONDS = 0.5
 _A_MOMENT = 0.01
-_FIRST = 2
 # New shells are made ready when those that were just launched have had the machine to themselves for a moment.
 _REFILL_SECONDS = 0.1
 # How often we look for what is to be stopped although nobody woke us: a bell may get lost on a full disk.
@@ -166,12 +165,7 @@ class Supervisor:
             return True
         # With `auto` a few at a time: each may change how much room there is.
         limit = free if rule == "slots" else min(free, 20)
-        # First a few: they begin while the others are being claimed.
-        first = min(limit, _FIRST)
-        self._claimed += self._board.store.write(lambda _: self._claim_some(first))
-        self._launch_all()
-        if limit > first:
-            self._claimed += self._board.store.write(lambda _: self._claim_some(limit - first))
+        self._claimed += self._board.store.write(lambda _: self._claim_some(limit))
         self._launch_claimed()
         return bool(self._board.executions.waiting()) and self._slots > len(self._runs)
 
@@ -183,10 +177,6 @@ class Supervisor:
         return self._board.tokens.issue(Token("run", run.agent_id, run.project_id, run.id))
 
     def _launch_claimed(self) -> None:
-        self._launch_all()
-        self._note_starts()
-
-    def _launch_all(self) -> None:
         """Where the store fails in between, the rest is launched when it is back."""
         self._launcher.look_again()
         team: dict[str, Agent] = {}
@@ -200,6 +190,7 @@ class Supervisor:
                 decisions[run.project_id] = self._board.memories.decisions(run.project_id)
             self._launch(run, team[run.agent_id], token, decisions[run.project_id])
             self._claimed.pop(0)
+        self._note_starts()
 
     def _launch(self, run: Execution, agent: Agent, token: str, decisions: str) -> None:
         board = self._board
