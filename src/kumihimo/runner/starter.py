@@ -11,7 +11,7 @@ from kumihimo import settings as configuration
 from kumihimo.domain.errors import KumihimoError
 from kumihimo.engine.agents import registry
 from kumihimo.engine.agents.client import TOKEN_VARIABLE, Client, Door, Order, Start
-from kumihimo.engine.agents.health import find_program, why_missing
+from kumihimo.engine.agents.starting import SpawnFailed, client_named, lay_out, program_of
 from kumihimo.engine.processes.nursery import Nursery
 from kumihimo.engine.processes.wrapper import MARKER, RunFolder, script
 from kumihimo.runner.instance import Instance
@@ -20,10 +20,6 @@ from kumihimo.runner.place import Place
 from kumihimo.runner.records import Record, Records
 from kumihimo.runner.secrets import secrets_of
 from kumihimo.settings import Settings
-
-
-class SpawnFailed(Exception):
-    """The agent can't be started; the text says why."""
 
 
 class Errand(Struct, frozen=True):
@@ -49,11 +45,11 @@ class Starter:
     def start(self, errand: Errand) -> Instance:
         """Start it. SpawnFailed, with nothing started, where something that it needs is not there."""
         record, directory = errand.record, errand.place.directory
-        client = _client(record.client)
+        client = client_named(record.client)
         own = self._settings_at(directory).clients.get(record.client, configuration.Client())
         folder = self._records.folder_of(record.id)
         start = self._order(client, errand, folder, own)
-        argv = [*_program(client, own), *start.argv, *own.args]
+        argv = [*program_of(client, own), *start.argv, *own.args]
         environment = {
             **start.environment,
             **own.env,
@@ -62,7 +58,7 @@ class Starter:
             "PWD": str(directory),
         }
         try:
-            _prepare(folder, start)
+            lay_out(folder, start)
             shell = self._nursery.launch(script(folder, argv, environment, directory))
         except (OSError, ValueError) as error:
             raise SpawnFailed(str(error)) from error
@@ -72,7 +68,7 @@ class Starter:
     def adopt(self, record: Record, passkey: str) -> Instance:
         """One that was started before our time. Its token is known by its looks."""
         try:
-            client = _client(record.client)
+            client = client_named(record.client)
         except SpawnFailed:
             # Of a later version than ours: its end is told all the same.
             client = registry.find("command")
@@ -120,27 +116,3 @@ class Starter:
             return configuration.load(configuration.Flags(), os.environ, folder)
         except KumihimoError as error:
             raise SpawnFailed(str(error)) from error
-
-
-def _prepare(folder: RunFolder, start: Start) -> None:
-    folder.prepare(start.stdin)
-    for path, content in start.files.items():
-        folder.write(path, content)
-    for path, target in start.links.items():
-        if not target.exists():
-            target.mkdir(mode=0o700, parents=True)
-        folder.link(path, target)
-
-
-def _program(client: Client, own: configuration.Client) -> list[str]:
-    found = find_program(client, own)
-    if found is None:
-        raise SpawnFailed(why_missing(client, own))
-    return [found, *(own.command or ())[1:]]
-
-
-def _client(name: str) -> Client:
-    try:
-        return registry.find(name)
-    except registry.UnknownClient:
-        raise SpawnFailed(f"there is no client called {name[:60]}") from None

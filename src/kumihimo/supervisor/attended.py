@@ -26,6 +26,7 @@ from kumihimo.domain.token import Token
 from kumihimo.engine.agents.client import TOKEN_VARIABLE, Door, Ending, Start, Verdict
 from kumihimo.engine.agents.happenings import Happening, Said, ToolCalled
 from kumihimo.engine.agents.observer import Observer
+from kumihimo.engine.agents.starting import SpawnFailed, client_named, lay_out, program_of
 from kumihimo.engine.processes import identity, tree
 from kumihimo.engine.processes.capture import strike_out
 from kumihimo.engine.processes.secrets import secrets_in
@@ -37,7 +38,7 @@ from kumihimo.services.tasks import Reference
 from kumihimo.services.verifying import Verification, folder_of
 from kumihimo.services.workers import Worker
 from kumihimo.settings import Settings
-from kumihimo.supervisor.launcher import SpawnFailed, client_named, lay_out, order_of, program_of
+from kumihimo.supervisor.launcher import order_of
 from kumihimo.supervisor.prompt import compose
 
 CANNOT_START = 126

@@ -10,9 +10,8 @@ from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import KumihimoError
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.observation import Usage
-from kumihimo.engine.agents import registry
-from kumihimo.engine.agents.client import TOKEN_VARIABLE, Client, Door, Order, Start
-from kumihimo.engine.agents.health import find_program, why_missing
+from kumihimo.engine.agents.client import TOKEN_VARIABLE, Client, Door, Order
+from kumihimo.engine.agents.starting import SpawnFailed, client_named, lay_out, program_of
 from kumihimo.engine.processes.nursery import Nursery
 from kumihimo.engine.processes.secrets import secrets_in
 from kumihimo.engine.processes.wrapper import MARKER, RunFolder, script
@@ -21,10 +20,6 @@ from kumihimo.services.executions import Sight
 from kumihimo.settings import Settings
 from kumihimo.supervisor.prompt import compose
 from kumihimo.supervisor.watched_run import WatchedRun
-
-
-class SpawnFailed(Exception):
-    """The agent can't be started; the text says why."""
 
 
 class Launcher:
@@ -138,32 +133,6 @@ def order_of(
         # Where the CLI itself will look for the user's settings.
         home=Path(own.env.get("HOME") or Path.home()),
     )
-
-
-def lay_out(folder: RunFolder, start: Start) -> None:
-    """The files and links that a run needs before it begins."""
-    folder.prepare(start.stdin)
-    for path, content in start.files.items():
-        folder.write(path, content)
-    for path, target in start.links.items():
-        if not target.exists():
-            target.mkdir(mode=0o700, parents=True)
-        folder.link(path, target)
-
-
-def program_of(client: Client, own: configuration.Client) -> list[str]:
-    """The command of a client: what the settings say, else its program on PATH. SpawnFailed where there is none."""
-    found = find_program(client, own)
-    if found is None:
-        raise SpawnFailed(why_missing(client, own))
-    return [found, *(own.command or ())[1:]]
-
-
-def client_named(name: str) -> Client:
-    try:
-        return registry.find(name)
-    except registry.UnknownClient:
-        raise SpawnFailed(f"there is no client called {name}") from None
 
 
 def _git_folders(directory: Path) -> tuple[Path, ...]:
