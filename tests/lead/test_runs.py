@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -237,3 +238,16 @@ def test_an_agent_that_does_not_listen_is_killed(shop: Shop, lead: Lead) -> None
     assert lead.call("cancel_agent", agentId=run).data == {"cancelled": True, "agentId": run, "survivors": []}
     state = lead.status(run)
     assert (state["status"], state["exitCode"], state["signal"]) == ("cancelled", 137, "SIGKILL")
+
+
+def test_every_run_that_is_over_has_its_proof(shop: Shop, lead: Lead) -> None:
+    """Also one of a group, which left nothing to be checked."""
+    good, bad = lead.run(lead.group(), shop.script().say("fine"), shop.script().exit(3))
+    lead.ended(good)
+    lead.ended(bad)
+    for run, code in ((good, 0), (bad, 3)):
+        file = shop.home / "runs" / run / "proof.json"
+        until(file.exists)
+        proof = json.loads(file.read_text())
+        assert (proof["run"], proof["exit_code"]) == (run, code)
+        assert len(proof["prompt_sha256"]) == 64

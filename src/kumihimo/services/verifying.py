@@ -192,7 +192,7 @@ def make_proof(board: Board, execution_id: str, found: Evidence | None = None) -
 
 
 def proof_of(board: Board, settings: Settings, execution_id: str) -> Proof:
-    """The proof that was kept when the run was looked at; of one that was not, what is known now."""
+    """The proof that was kept when the run was over; else what is known now."""
     run = board.executions.show(execution_id)
     kept = None if run.live or run.unverified else read_proof(folder_of(settings, run.id))
     return kept or make_proof(board, run.id)

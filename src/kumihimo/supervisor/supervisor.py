@@ -43,7 +43,7 @@ _STOPS_SECONDS = 1.0
 class Supervisor:
     """`host_id` is the home it works for, `url` where agents reach our MCP, `say` takes what a person should read.
 
-    `left_behind` is called when a run is over whose traces somebody has to look at.
+    `left_behind` is told which runs are over: somebody has to look at their traces and keep their proof.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Supervisor:
         name: str,
         url: str,
         say: Callable[[str], None],
-        left_behind: Callable[[], None] = lambda: None,
+        left_behind: Callable[[list[str]], None] = lambda _: None,
     ) -> None:
         self._settings = settings
         self._board = board
@@ -310,8 +310,8 @@ class Supervisor:
             raise
         for run in over:
             self._forget(run)
-        if any(run.execution.unverified for run in over):
-            self._left_behind()
+        if over:
+            self._left_behind([run.id for run in over])
         self._note_parked()
 
     def _note_parked(self) -> None:

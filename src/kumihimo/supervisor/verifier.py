@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
@@ -47,6 +48,9 @@ class Verifier:
         # What could not be looked at is not tried again and again.
         self._later: dict[str, float] = {}
         self._trees: dict[str, str] = {}
+        # Runs whose proof is still to be written; of one that is forgotten with us
+        # the same is put together for whoever asks.
+        self._over_with: deque[str] = deque()
         board.store.actor = "supervisor"
 
     def run(self) -> None:
@@ -62,8 +66,9 @@ class Verifier:
         finally:
             self._board.store.close()
 
-    def wake(self) -> None:
-        """From any thread: there is something to look at."""
+    def expect(self, runs: list[str]) -> None:
+        """From any thread: these runs are over."""
+        self._over_with.extend(runs)
         self._woken.set()
 
     def stop(self) -> None:
@@ -78,6 +83,7 @@ class Verifier:
                 return
             if self._later.get(run.id, 0.0) <= now:
                 self._verify(run)
+        self._keep_proofs()
         if now >= self._foresee_at:
             self._foresee_at = now + _FORESEE_SECONDS
             self._foresee()
@@ -100,6 +106,16 @@ class Verifier:
         except (KumihimoError, OSError) as error:
             self._later[run.id] = time.monotonic() + _TIDY_SECONDS
             self._say(f"{run.id} could not be looked at: {error}")
+
+    def _keep_proofs(self) -> None:
+        """Of runs that left nothing to be looked at: what is known of them is known already."""
+        while self._over_with and not self._over:
+            run = self._over_with.popleft()
+            try:
+                if not self._board.executions.show(run).unverified:
+                    Verification(self._board, self._settings).keep_proof(run)
+            except OSError as error:
+                self._say(f"the proof of {run} could not be written: {error}")
 
     # Conflicts to come
 

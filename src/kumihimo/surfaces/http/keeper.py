@@ -38,7 +38,7 @@ class Keeper:
             socket.gethostname(),
             self._url,
             _say,
-            self._verifier.wake,
+            self._verifier.expect,
         )
         self._thread = threading.Thread(target=self._run, args=(self._supervisor,), name="kumi-supervisor")
         self._thread.start()
