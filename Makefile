@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-real check conformance format snapshots bench clean
+.PHONY: help demo test test-real check conformance conformance-client format snapshots bench clean
 
 help: ## say what the targets do
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
 
 $(STAMP): pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
@@ -37,6 +37,9 @@ test-real: $(STAMP) ## the real Claude Code, Codex and Gemini CLI against a scri
 
 conformance: $(STAMP) ## the official judge of MCP servers, against a fixture server on our wire (needs npm)
 	$(BIN)/python scripts/conformance.py
+
+conformance-client: $(STAMP) ## the official judge of MCP clients, against a small client on our wire (needs npm)
+	$(BIN)/python scripts/conformance_client.py
 
 format: $(STAMP) ## put the code into its format
 	$(BIN)/ruff format .

@@ -10,16 +10,17 @@ import tempfile
 import time
 from pathlib import Path
 
-TOPICS = ("startup", "store_speed", "contention", "scale", "feed_order", "engine", "doors")
+TOPICS = ("startup", "store_speed", "contention", "scale", "feed_order", "engine", "doors", "gateways")
+PROGRAMS = ("doors", "gateways")
+"""Programs of their own: they load peers, which must not weigh on the others."""
 
 
 def main() -> None:
     wanted = sys.argv[1:] or TOPICS
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     for name in wanted:
-        if name == "doors":
-            # A program of its own: it loads the peers, which must not weigh on the others.
-            subprocess.run([sys.executable, str(Path(__file__).parent / "doors" / "run.py")], check=True)
+        if name in PROGRAMS:
+            subprocess.run([sys.executable, str(Path(__file__).parent / name / "run.py")], check=True)
             continue
         topic = importlib.import_module(name)
         started = time.monotonic()

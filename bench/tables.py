@@ -23,6 +23,13 @@ def budget(what: str, found: float, most: float, unit: str = "x") -> bool:
     return met
 
 
+def at_least(what: str, found: float, least: float, unit: str = "x") -> bool:
+    """The same, where more is better."""
+    met = found >= least
+    print(f"  budget {what}: at least {least:,g}{unit}, found {found:,.2f}{unit}: {'met' if met else 'MISSED'}")
+    return met
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
 
-from messages import INITIALIZE, LIST_TOOLS
+from driving.messages import INITIALIZE, LIST_TOOLS
 from tables import median
 
 from kumihimo.settings import Flags, load

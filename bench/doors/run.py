@@ -14,8 +14,10 @@ from typing import Any
 sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
 
 import listing
-from messages import LIST_TOOLS, calls_of_add, calls_of_get_task, require_good
-from processes import Usage
+from calls import calls_of_add, calls_of_get_task
+from driving.messages import LIST_TOOLS, require_good
+from driving.processes import Usage
+from driving.stdio_driver import StdioServer
 from servers import (
     Board,
     kumi_http,
@@ -25,8 +27,7 @@ from servers import (
     python_stdio,
     typescript_stdio,
 )
-from stdio_driver import StdioServer
-from tables import budget, median, show
+from tables import at_least, budget, median, show
 
 START_ROUNDS = 9
 CALL_ROUNDS = 5
@@ -49,11 +50,6 @@ def stdio_commands() -> dict[str, list[str]]:
     if typescript is not None:
         found[TYPESCRIPT] = typescript
     return {**found, PYTHON: python_stdio()}
-
-
-def at_least(what: str, found: float, least: float) -> None:
-    """Prints the verdict; nothing is asserted, since a busy machine is no bug."""
-    print(f"  budget {what}: at least {least:g}x, found {found:.2f}x: {'met' if found >= least else 'MISSED'}")
 
 
 def start(commands: dict[str, list[str]], board: Board) -> None:

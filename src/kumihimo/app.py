@@ -15,5 +15,9 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+def identifiers() -> Identifiers:
+    return Identifiers(os.urandom)
+
+
 def open_board(settings: Settings) -> Board:
-    return Board(open_store(settings.database), now, Identifiers(os.urandom))
+    return Board(open_store(settings.database), now, identifiers())

@@ -13,6 +13,10 @@ from kumihimo.domain.errors import ConfigError
 Language = Literal["en", "ja"]
 Admission = Literal["auto", "slots"]
 PROJECT_FILE = "kumi.toml"
+# Which servers are behind the hub of a project, or of a user: both forms, the first ones first.
+HUB_FILES = ("mcp.config.yaml", "mcp.config.yml", ".mcp.json")
+# Where our MCP has what every agent needs.
+WORKER_PATH = "/mcp/worker"
 # An agent that says nothing for so long hangs. The longest that a tool of theirs may take is well below it.
 SILENCE_MS = 30 * 60 * 1000
 # A command of a definition of done that takes longer than this is not going to end.
@@ -27,6 +31,13 @@ class Client(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     env: dict[str, str] = msgspec.field(default_factory=dict[str, str])
 
 
+class AgentHub(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[agents.NAME.hub]`: which tools behind the hub the agent may use, `server:tool` or `server`. Deny wins."""
+
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+
+
 class AgentDefinition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[agents.NAME]`: an agent that the file defines."""
 
@@ -37,6 +48,15 @@ class AgentDefinition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dod: list[str] | None = None
     scope: dict[str, list[str]] | None = None
     health_check_prompt: str | None = None
+    hub: AgentHub = AgentHub()
+
+
+class HubSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[hub]`: what agents see of other MCP servers, and how many tokens the schemas of all tools should take at most."""
+
+    agents: bool = True
+    expose: Literal["search", "all"] = "search"
+    budget: int = 25_000
 
 
 class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,7 +86,7 @@ class ProjectSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a settings file may hold. `hub` and `server` are read by those who run them."""
+    """What a settings file may hold. `server` is read by those who run it."""
 
     db: str | None = None
     lang: Language | None = None
@@ -79,7 +99,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agents: dict[str, AgentDefinition] | None = None
     retention: Retention | None = None
     runner: RunnerSection | None = None
-    hub: dict[str, Any] | None = None
+    hub: HubSection | None = None
     server: dict[str, Any] | None = None
 
 
@@ -90,6 +110,7 @@ class Flags(msgspec.Struct, frozen=True):
     project: str | None = None
     lang: str | None = None
     verbose: bool = False
+    hub_config: str | None = None
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -109,6 +130,17 @@ class Settings(msgspec.Struct, frozen=True):
     agents: dict[str, AgentDefinition]
     retention: Retention
     runner: RunnerSection = RunnerSection()
+    hub: HubSection = HubSection()
+    # The one file that says which servers are behind the hub, where one was named.
+    hub_config: Path | None = None
+
+    def door_path(self, folder: Path) -> str:
+        """Where our MCP has what an agent of this project needs: its own work, and the hub where the project has one."""
+        places = (folder, self.config_folder)
+        there = self.hub_config or next((1 for place in places for name in HUB_FILES if (place / name).is_file()), None)
+        if not (self.hub.agents and there):
+            return WORKER_PATH
+        return "/mcp/hub,worker?expose=all" if self.hub.expose == "all" else "/mcp/hub,worker"
 
     @property
     def token_file(self) -> Path:
@@ -117,7 +149,7 @@ class Settings(msgspec.Struct, frozen=True):
 
 def load(flags: Flags, environ: Mapping[str, str], folder: Path) -> Settings:
     """Everything that was said, put together. ConfigError names the file, and the line where it is known."""
-    config, data, state = _folders(environ)
+    config, data, state = folders(environ)
     user = _read(config / "config.toml")
     repository = _read(_nearest(folder))
 
@@ -147,6 +179,8 @@ def load(flags: Flags, environ: Mapping[str, str], folder: Path) -> Settings:
         agents={**(user.agents or {}), **(repository.agents or {})},
         retention=repository.retention or user.retention or Retention(),
         runner=_runner(repository.runner or RunnerSection(), user.runner or RunnerSection()),
+        hub=repository.hub or user.hub or HubSection(),
+        hub_config=_file(flags.hub_config or environ.get("KUMI_HUB_CONFIG"), folder),
     )
 
 
@@ -189,12 +223,15 @@ name = {msgspec.json.encode(name).decode()}
 # [runner.agents."agt_..."]      # whom `kumi runner` starts
 # passkey = "${{CODER_PASSKEY}}"
 
+# [hub]                          # other MCP servers: mcp.config.yaml or .mcp.json beside this file
+# expose = "all"                 # agents see their tools themselves; "search" lets them look for tools
+
 # [retention]
 # events_days = 30
 """
 
 
-def _folders(environ: Mapping[str, str]) -> tuple[Path, Path, Path]:
+def folders(environ: Mapping[str, str]) -> tuple[Path, Path, Path]:
     if home := environ.get("KUMI_HOME"):
         folder = Path(home).expanduser().absolute()
         return folder, folder, folder
@@ -265,6 +302,10 @@ def _database(asked: str | None, data: Path) -> str:
     if asked.startswith(("postgresql://", "postgres://")):
         return asked
     return str(Path(asked).expanduser().absolute())
+
+
+def _file(asked: str | None, folder: Path) -> Path | None:
+    return (folder / Path(asked).expanduser()).absolute() if asked else None
 
 
 def _language(asked: str | None, environ: Mapping[str, str]) -> Language:

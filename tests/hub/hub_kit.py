@@ -61,9 +61,9 @@ class Scripted:
         return [int(line.split()[1]) for line in self.log.read_text().splitlines() if line.startswith("start ")]
 
 
-def run(test: Coroutine[Any, Any, None]) -> None:
+def run(test: Coroutine[Any, Any, None], seconds: float = BOUND) -> None:
     async def bounded() -> None:
-        async with asyncio.timeout(BOUND):
+        async with asyncio.timeout(seconds):
             await test
 
     asyncio.run(bounded())

@@ -1,12 +1,13 @@
 """An MCP server on stdio that does as its script says: `python scripted_server.py SCRIPT.json`.
 
 The script has `tools` (each with what it `does`), `log` (a file with one line for each call that arrived), and may have
-`prompts`, `resources`, `templates`, `greeting` (a file to wait for, or "never") and `lists`. It speaks 2025-11-25, or with
-`stateless` 2026-07-28, with nothing but the standard library, so that it starts fast.
+`prompts`, `resources`, `templates`, `server` (its name), `greeting` (a file to wait for, or "never") and `lists`. It speaks
+2025-11-25, or with `stateless` 2026-07-28, with nothing but the standard library, so that it starts fast.
 """
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -36,7 +37,7 @@ def text(value: object) -> dict:
 def greet(request: dict) -> None:
     method = request["method"]
     capabilities = SCRIPT.get("capabilities", {"tools": {"listChanged": True}, "prompts": {}, "resources": {}})
-    info = {"name": "scripted", "version": "7"}
+    info = {"name": SCRIPT.get("server", "scripted"), "version": "7"}
     if SCRIPT.get("greeting") == "never":
         return
     if "greeting" in SCRIPT:
@@ -58,6 +59,23 @@ def greet(request: dict) -> None:
 def until(path: str) -> None:
     while not os.path.exists(path):  # noqa: PTH110
         time.sleep(0.005)
+
+
+def attempt(what: str, where: object) -> str:
+    """How far it gets: for servers that may not reach everything."""
+    try:
+        if what == "read":
+            return open(where).read()  # noqa: PTH123
+        if what == "list":
+            return " ".join(sorted(os.listdir(where)))  # noqa: PTH208
+        if what == "write":
+            with open(where, "w") as file:  # noqa: PTH123
+                file.write("written")
+        elif what == "connect":
+            socket.create_connection(("127.0.0.1", where), 10).close()
+    except OSError as error:
+        return type(error).__name__
+    return "done"
 
 
 def call(request: dict) -> None:
@@ -94,10 +112,24 @@ def call(request: dict) -> None:
         say({"id": number, "result": {**text("for people"), "structuredContent": {"n": times}}})
     elif does == "environment":
         say({"id": number, "result": text({"env": dict(os.environ), "cwd": os.getcwd()})})  # noqa: PTH109
+    elif does == "attempt":
+        say({"id": number, "result": text(attempt(arguments["what"], arguments["where"]))})
+    elif does == "flood":
+        os.write(1, b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n' * tool["size"])
+        say({"id": number, "result": text("dry again")})
     elif does == "change":
         SCRIPT["tools"].append({"name": arguments["name"]})
         say({"method": "notifications/tools/list_changed"})
         say({"id": number, "result": text("changed")})
+    elif does == "progress":
+        token = request["params"].get("_meta", {}).get("progressToken")
+        for step in (1, 2):
+            say({"method": "notifications/progress", "params": {"progressToken": token, "progress": step, "total": 2}})
+        say({"id": number, "result": text("done")})
+    elif does == "ask":
+        # Answered when the answer to this comes.
+        question = {"message": "Which one?", "requestedSchema": {"type": "object", "properties": {}}}
+        say({"id": f"q{number}", "method": "elicitation/create", "params": question})
     elif does == "child":
         child = subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         say({"id": number, "result": text([os.getpid(), child.pid])})
@@ -115,7 +147,10 @@ def offer(request: dict) -> None:
         if SCRIPT.get("lists") == "hasty":
             say({"method": "notifications/tools/list_changed"})
         shown = [{"inputSchema": {"type": "object"}, **tool} for tool in SCRIPT["tools"]]
-        say({"id": number, "result": {"tools": [{k: v for k, v in t.items() if k not in hidden} for t in shown]}})
+        if SCRIPT.get("lists") == "turning" and "call " in open(SCRIPT["log"]).read():  # noqa: PTH123, SIM115
+            shown = [{**tool, "annotations": {}} for tool in shown]
+        listed = [{k: v for k, v in t.items() if k not in hidden} for t in shown]
+        say({"id": number, "result": {"tools": listed, **SCRIPT.get("listing", {})}})
         if SCRIPT.get("lists") == "restless":
             say({"method": "notifications/tools/list_changed"})
     elif method == "prompts/list":
@@ -144,6 +179,8 @@ def main() -> None:
     log(f"start {os.getpid()}")
     while line := sys.stdin.readline():
         request = json.loads(line)
+        if "method" not in request and str(request.get("id")).startswith("q"):
+            say({"id": int(request["id"][1:]), "result": text(request.get("result") or request["error"]["message"])})
         if "id" not in request or "method" not in request:
             continue
         if request["method"] in ("initialize", "server/discover"):

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from kumihimo import Hub
+from kumihimo.hub.call import Call
 from kumihimo.hub.errors import Code, HubClosed, HubError
 from kumihimo.hub.results import Answer
 from tests.hub.hub_kit import READ, Scripted, run
@@ -54,7 +55,7 @@ def test_a_call_comes_back_with_its_data_and_how_it_came_about(tmp_path: Path) -
             assert plain["metadata"] == {"server": "alpha", "attempts": 1, "cached": False}
             assert set(plain) == {"success", "data", "metadata"}
             assert (await hub.execute_tool("number")).data == {"n": 1}
-            raw = await hub.pass_on("number")
+            raw = await hub.perform(Call("number"))
             assert isinstance(raw.data, msgspec.Raw)
             assert json.loads(msgspec.json.encode(raw))["data"] == {"n": 2}
 

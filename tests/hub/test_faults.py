@@ -152,7 +152,7 @@ def test_garbage_double_answers_and_wrong_shapes_harm_only_the_call_that_they_an
 
 
 def test_an_answer_beyond_all_measure_is_not_waited_for_and_the_session_goes_on(tmp_path: Path) -> None:
-    huge = {"name": "huge", "does": "huge", "size": 70_000_000, **READ}
+    huge = {"name": "huge", "does": "huge", "size": 100_000_000, **READ}
     alpha = Scripted(tmp_path, "alpha", huge, {"name": "echo"}, config={"retryPolicy": NONE})
 
     async def too_much() -> None:

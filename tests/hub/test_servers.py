@@ -70,6 +70,8 @@ def test_a_base_environment_and_what_the_configuration_names_is_all_that_a_serve
         async with Hub(servers=[alpha.config], root=tmp_path, environ={**ours, "OUTSIDE": "value"}) as hub:
             seen = json.loads((await hub.execute_tool("look")).data[0]["text"])
         seen["env"].pop("LC_CTYPE", None)  # Python sets it for itself
+        # By this what it leaves behind is known as ours.
+        assert seen["env"].pop("KUMI_HUB_MARK")
         own = {"OWN": "pre-value-post", "ROOT": str(tmp_path)}
         assert seen["env"] == {**{name: value for name, value in ours.items() if name != "TOKEN"}, **own}
         assert seen["cwd"] == str(tmp_path)
@@ -293,8 +295,24 @@ def test_a_list_of_a_server_that_tells_no_changes_is_asked_for_again_after_a_min
     run(old())
 
 
+@pytest.mark.parametrize(("told", "kept"), [(5_000, 5.0), (0, 1.0), (600_000, 600.0), ("soon", 60.0)])
+def test_a_list_with_a_time_on_it_is_kept_for_that_time(tmp_path: Path, told: object, kept: float) -> None:
+    timing = StillTiming()
+    alpha = Scripted(tmp_path, "alpha", {"name": "echo"}, capabilities={"tools": {}}, listing={"ttlMs": told})
+
+    async def old() -> None:
+        async with Hub(servers=[alpha.config], timing=timing) as hub:
+            for at, lists in ((0.0, 1), (kept - 0.1, 1), (0.2, 2)):
+                timing.at += at
+                assert (await hub.execute_tool("alpha:echo")).success
+                assert alpha.lines("list") == lists
+
+    run(old())
+
+
 @pytest.mark.parametrize(
-    "config", [{"transport": "websocket", "url": "ws://127.0.0.1:9/"}, {"command": "x", "sandbox": {}}]
+    "config",
+    [{"transport": "websocket", "url": "ws://127.0.0.1:9/"}, {"command": "x", "sandbox": {"read": ["/nobody"]}}],
 )
 def test_what_can_not_be_had_is_refused_with_a_reason(config: dict[str, Any]) -> None:
     async def refused() -> None:
@@ -322,7 +340,9 @@ def test_no_process_is_left_when_the_hub_ends(tmp_path: Path) -> None:
             return pids
 
     async def ended() -> None:
-        assert not any(map(alive, [*(await end()), *alpha.pids, *waiting.pids]))
+        pids = [*(await end()), *alpha.pids, *waiting.pids]
+        # Who was killed with its group is gone a moment later, and was nobody's child here.
+        await until(lambda: not any(map(alive, pids)))
 
     run(ended())
 

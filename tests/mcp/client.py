@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -36,6 +36,8 @@ class Answer(msgspec.Struct):
 class StdioClient:
     """`with StdioClient(home, folder, "manager") as client: client.call("get_task", task_id=…)`"""
 
+    capabilities: ClassVar[dict[str, Any]] = {}
+
     def __init__(
         self, home: Path, folder: Path, toolset: str | None = None, *words: str, database: str | None = None
     ) -> None:
@@ -49,7 +51,11 @@ class StdioClient:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=environment,
         )  # fmt: skip
         self._count = 0
-        client = {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        client = {
+            "protocolVersion": REVISION,
+            "capabilities": self.capabilities,
+            "clientInfo": {"name": "test", "version": "1"},
+        }
         self.greeting = self.request("initialize", client)
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 

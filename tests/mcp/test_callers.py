@@ -8,7 +8,7 @@ import pytest
 
 from kumihimo.toolsets.registry import NAMES, toolset
 from tests.mcp.client import RpcRefusal, StdioClient
-from tests.mcp.conftest import Town
+from tests.mcp.town import Town
 
 WITH_TOKEN = [tool.name for tool in toolset("worker").tools if tool.caller == "session_token"]
 # Arguments that would be right, so that only the token is wrong.

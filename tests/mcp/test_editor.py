@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tests.mcp.client import RpcRefusal
-from tests.mcp.conftest import Town
+from tests.mcp.town import Town
 
 
 def terminal(town: Town, *words: object) -> tuple[int, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kumihimo.services.projects import Place
 from kumihimo.services.run_handoffs import create_from_run
-from tests.mcp.conftest import Town
+from tests.mcp.town import Town
 
 
 def test_who_comes_after_one_that_died_is_brought_its_context_and_its_handoff(town: Town) -> None:

@@ -2,96 +2,17 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from msgspec import Struct
 
 from kumihimo.domain.token import Token
-from kumihimo.services.hosting import Running, find_running
-from tests.mcp.conftest import Town
-
-MODERN = "2026-07-28"
-
-
-class Response(Struct):
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def result(self) -> Any:
-        return json.loads(self.body)["result"]
-
-    @property
-    def said(self) -> Any:
-        """What a tool answered or refused, from its text."""
-        return json.loads(self.result["content"][0]["text"])
-
-
-class HttpDoor(Struct):
-    town: Town
-    running: Running
-    process: subprocess.Popen[bytes]
-
-    @property
-    def owner(self) -> str:
-        return (self.town.home / "token").read_text().strip()
-
-    def ask(self, method: str, path: str, token: str | None, body: Any = None, **headers: str) -> Response:
-        connection = http.client.HTTPConnection("127.0.0.1", self.running.port, timeout=30)
-        sent = {"content-type": "application/json", "accept": "application/json, text/event-stream", **headers}
-        if token is not None:
-            sent["authorization"] = f"Bearer {token}"
-        connection.request(method, path, None if body is None else json.dumps(body), sent)
-        answer = connection.getresponse()
-        read = Response(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
-        connection.close()
-        return read
-
-    def call(self, path: str, token: str | None, tool: str, **arguments: Any) -> Response:
-        """A stateless call."""
-        meta = {
-            "io.modelcontextprotocol/protocolVersion": MODERN,
-            "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-        }
-        body = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": tool, "arguments": arguments, "_meta": meta},
-        }
-        names = {"mcp-protocol-version": MODERN, "mcp-method": "tools/call", "mcp-name": tool}
-        return self.ask("POST", path, token, body, **names)
-
-
-@pytest.fixture
-def door(town: Town) -> Iterator[HttpDoor]:
-    environment = {"KUMI_HOME": str(town.home), "KUMI_DB": town.database, "PATH": os.environ["PATH"]}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kumihimo", "up", "--port", "0"],
-        stdout=subprocess.PIPE,
-        cwd=town.home.parent,
-        env=environment,
-    )
-    assert process.stdout is not None
-    # It says where it is once it listens.
-    assert b"http://127.0.0.1:" in process.stdout.readline()
-    running = find_running(town.home)
-    assert running is not None
-    yield HttpDoor(town, running, process)
-    if process.poll() is None:
-        process.terminate()
-    process.wait(30)
-    process.stdout.close()
+from kumihimo.services.hosting import find_running
+from tests.mcp.http_door import HttpDoor
 
 
 def test_health_needs_no_token_and_everything_else_does(door: HttpDoor) -> None:

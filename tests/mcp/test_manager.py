@@ -9,7 +9,7 @@ import pytest
 
 from kumihimo.services.projects import Place
 from tests.mcp.client import RpcRefusal
-from tests.mcp.conftest import Town
+from tests.mcp.town import Town
 
 
 def test_a_manager_plans_and_assigns_from_nothing(town: Town, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.mcp.conftest import Town
+from tests.mcp.town import Town
 
 BANK = {"id": "linter", "category": "tooling", "title": "Use ruff", "content": "日本語\n\n- one\n  - two\n"}
 

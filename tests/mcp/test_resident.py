@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests.mcp.client import RpcRefusal
-from tests.mcp.conftest import Town
+from tests.mcp.town import Town
 
 
 def test_a_resident_works_as_itself_and_its_session_ends_with_it(town: Town) -> None:

@@ -10,7 +10,7 @@ import pytest
 from kumihimo import __version__
 from kumihimo.app import now
 from kumihimo.services.projects import Place
-from tests.mcp.conftest import Town
+from tests.mcp.town import Town
 
 
 def test_a_runner_is_told_to_start_once_and_never_hears_of_a_task(town: Town) -> None:

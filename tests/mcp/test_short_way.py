@@ -21,7 +21,7 @@ from kumihimo.wire.conversation import Conversation
 from kumihimo.wire.framing import Frame
 from kumihimo.wire.implementation import Implementation
 from kumihimo.wire.server import Server
-from tests.mcp.conftest import Town
+from tests.mcp.town import Town
 
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 

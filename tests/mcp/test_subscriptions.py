@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from kumihimo.services.projects import Place
-from tests.mcp.conftest import Town
+from tests.mcp.town import Town
 
 
 def test_a_subscriber_hears_of_a_change_by_another_process_and_of_nothing_else(town: Town) -> None:

@@ -129,6 +129,8 @@ GOOD: dict[str, dict[str, Any]] = {
 APART = {
     "project.init", "login.authenticate", "board.doctor", "board.backup", "board.restore", "board.move",
     "group.run", "group.plan", "run.continue", "run.retry", "role.check", "worker.run",
+    "hub.search", "hub.describe", "hub.call", "hub.batch", "hub.prompts", "hub.get_prompt", "hub.resources",
+    "hub.read_resource", "hub.test",
 }  # fmt: skip
 
 

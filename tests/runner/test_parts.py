@@ -22,7 +22,7 @@ from kumihimo.runner.place import Place, home_of, place_of
 from kumihimo.runner.records import Record, Records
 from kumihimo.runner.secrets import secrets_of
 from kumihimo.runner.starter import Errand, Starter
-from kumihimo.runner.where import at_url
+from kumihimo.runner.where import at_url, endpoint
 from kumihimo.settings import Client, Flags, RunnerAgent, from_environment, load
 from kumihimo.wire.client.targets import Url
 
@@ -43,6 +43,18 @@ def test_a_server_is_known_by_its_url(url: str) -> None:
     assert where.server.bearer == "krun_x"
     # A token is not shown by accident.
     assert "krun_x" not in repr(where)
+
+
+def test_an_instance_is_told_its_own_endpoint_by_a_server_of_ours_and_by_no_other() -> None:
+    ours, foreign = "http://h:1/mcp/worker", "http://s1.example/mcp"
+    assert endpoint(ours, None) == ours
+    assert endpoint(ours, "/mcp/hub,worker?expose=all") == "http://h:1/mcp/hub,worker?expose=all"
+    assert (
+        endpoint(f"{ours}?project=p", "/mcp/hub,worker?expose=all") == "http://h:1/mcp/hub,worker?project=p&expose=all"
+    )
+    for path in ("/elsewhere", "http://evil.example/mcp/worker", "//evil.example/mcp/"):
+        assert endpoint(ours, path) == ours
+    assert endpoint(foreign, "/mcp/hub,worker") == foreign
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ KumihimoError
 │   ├── ScopesOverlap  NothingToMerge
 │   └── StartFailed  PlanFailed
 ├── Refused
-│   └── LoginRefused  TokenRefused  TaskRefused  ExecutionRefused  AgentBusy  PermissionDenied
+│   └── LoginRefused  TokenRefused  TaskRefused  ExecutionRefused  AgentBusy  PermissionDenied  UpstreamRefused
 ├── ConfigError
 │   └── ProjectUnclear  NoProject
 ├── GitError
@@ -289,6 +289,13 @@ class AgentBusy(Refused):
 class PermissionDenied(Refused):
     def __init__(self, reason: str) -> None:
         super().__init__(reason=reason)
+
+
+class UpstreamRefused(Refused):
+    """What the hub or a server behind it has said no to. `upstream_code` is one of the hub's own codes."""
+
+    def __init__(self, upstream_code: str, reason: str) -> None:
+        super().__init__(upstream_code=upstream_code, reason=reason)
 
 
 class ConfigError(KumihimoError):

@@ -12,6 +12,7 @@ PREFIXES = {
     "handoff": "hnd_",
     "context": "ctx_",
     "session": "ssn_",
+    "hub_call": "hub_",
 }
 TOKEN_PREFIX = "sess_"  # noqa: S105 - the prefix, not a token
 LENGTH = 12

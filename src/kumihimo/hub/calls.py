@@ -11,10 +11,12 @@ import msgspec
 from msgspec import Raw
 
 from kumihimo.hub.caching import SECONDS, Cache
+from kumihimo.hub.call import Call
 from kumihimo.hub.errors import Code, HubError
 from kumihimo.hub.lists import Lists
 from kumihimo.hub.local import LocalTool, asked, carry_out
 from kumihimo.hub.naming import Names, Reference, not_found
+from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.registry import Registry
 from kumihimo.hub.results import Answer, Metadata, ToolReply, failed, reply_of, succeeded
 from kumihimo.hub.retrying import Tries
@@ -27,20 +29,6 @@ from kumihimo.wire.errors import RpcError
 
 _PUBLIC = ("public",)
 _MOST_KEPT_BYTES = 1024 * 1024
-
-
-class Call:
-    """One call: its arguments, its tries, and what became known about it."""
-
-    def __init__(self, name: str, params: Any, timeout_ms: float | None, caller: str | None) -> None:
-        self.name = name
-        self.params: Any = {} if params is None else params
-        self.timeout_ms = timeout_ms
-        self.caller = caller
-        self.server: str | None = None
-        self.attempts = 0
-        self.cached = False
-        self.checked = False
 
 
 class Calls:
@@ -70,19 +58,21 @@ class Calls:
             self.counts[call.server].count(metadata, error)
         return succeeded(data, metadata) if error is None else failed(error, metadata)
 
-    async def find(self, name: str, worktree: Path | None = None) -> Tool:
+    async def find(self, name: str, worktree: Path | None = None, permission: Permission = EVERYTHING) -> Tool:
         """The tool that a name means. HubError where it means none, or it must not be called."""
-        reference = await self._names.find(name, worktree)
+        reference = await self._names.find(name, worktree, permission)
         if self._is_local(reference):
             return self.local[reference.tool]
-        upstream = self._permitted(reference, worktree)
+        upstream = self._permitted(reference, worktree, permission)
         seconds = upstream.config.timeout / 1000
         async with upstream.session(seconds) as live:
             return await self._tool(upstream, live, reference, seconds)
 
     async def check(self, name: str, params: Any, worktree: Path | None = None) -> None:
         """All that is asked before a call is sent. HubError where it would not be."""
-        await self._check(Call(name, params, None, None), await self.find(name, worktree))
+        call = Call(name, params)
+        _encoded(call)
+        await self._check(call, await self.find(name, worktree))
 
     async def listed(self, server: str | None = None, worktree: Path | None = None) -> list[Tool]:
         """The tools that may be called, of one server or of all that can be asked."""
@@ -100,15 +90,17 @@ class Calls:
         return tools
 
     async def _execute(self, call: Call, worktree: Path | None) -> Any:
-        reference = await self._names.find(call.name, worktree)
-        call.server = reference.server
+        reference = self._names.at_once(call.name) or await self._names.find(call.name, worktree, call.permission)
+        call.server, call.tool = reference
         if self._is_local(reference):
             tool = self.local[reference.tool]
+            _encoded(call)
             await self._check(call, tool)
             call.attempts = 1
             return await carry_out(tool, call.params)
-        upstream = self._permitted(reference, worktree)
+        upstream = self._permitted(reference, worktree, call.permission)
         arguments = _encoded(call)
+        call.sent_bytes = len(memoryview(arguments))
         seconds = (call.timeout_ms or upstream.config.timeout) / 1000
         tries = Tries(upstream.config.retry_policy, self._timing, patience_seconds=seconds)
         try:
@@ -123,40 +115,47 @@ class Calls:
         self, call: Call, tries: Tries, upstream: Upstream, reference: Reference, arguments: Raw, seconds: float
     ) -> Raw:
         deadline = self._timing.now() + seconds
-        await self._wait_for_quiet(upstream, seconds)
+        if upstream.quiet_until:
+            await self._wait_for_quiet(upstream, seconds)
         for fresh in (False, True):
             was_open = upstream.connected
-            async with upstream.session(seconds) as live:
-                tool = await self._tool(upstream, live, reference, deadline - self._timing.now())
-                tries.repeatable = tool.repeatable
+            live = await upstream.take(seconds)
+            try:
+                tool = self._known_tool(upstream, live, reference) or await self._tool(
+                    upstream, live, reference, deadline - self._timing.now()
+                )
+                tries.learn(tool.repeatable)
                 if not call.checked:
                     await self._check(call, tool)
-                try:
-                    return await self._send(call, upstream, live, tool, arguments, deadline - self._timing.now())
-                except ConnectionFailed as error:
-                    told = upstream.judge(live, error)
-                    # The session had ended unnoticed, and nothing was sent: with another one it is the same try.
-                    if fresh or not was_open:
-                        raise told from error
+                return await self._send(call, upstream, live, tool, arguments, deadline - self._timing.now())
+            except ConnectionFailed as error:
+                told = upstream.judge(live, error)
+                # The session had ended unnoticed, and nothing was sent: with another one it is the same try.
+                if fresh or not was_open:
+                    raise told from error
+            finally:
+                upstream.give_back(live)
         raise AssertionError("the second time returns or raises")
 
     async def _send(
         self, call: Call, upstream: Upstream, live: Live, tool: Tool, arguments: Raw, seconds: float
     ) -> Raw:
         """HubError where there is no answer or a bad one. ConnectionFailed where nothing could be sent."""
-        key = self._key(call, upstream, tool)
+        key: tuple[Any, ...] = ()
         if tool.read_only:
+            key = self._key(call, upstream, tool)
             for scope in (_PUBLIC, ("private", call.caller)):
                 if (kept := self._cache.get((*key, scope))) is not None:
                     call.cached = True
-                    return kept
+                    call.reply = kept
+                    return reply_of(kept, tool.name, tool.server).data
         if seconds <= 0:
             raise HubError(Code.TIMEOUT, f"{upstream.name}: no time was left to send it", {"server": upstream.name})
         if not tool.read_only:
             self._cache.clear(upstream.key)
         age = self._cache.age(upstream.key)
         try:
-            raw = await live.session.call_tool_raw(tool.short_name, arguments, seconds=seconds)
+            raw = await self._ask(call, live, tool, arguments, seconds)
         except ConnectionFailed:
             raise
         except (ClientError, RpcError) as error:
@@ -165,25 +164,37 @@ class Calls:
             if not tool.read_only:
                 self._cache.clear(upstream.key)
         upstream.answered()
+        call.reply = raw
         reply = reply_of(raw, tool.name, tool.server)
         if tool.read_only:
-            self._keep(call, upstream, key, reply, age)
+            self._keep(call, upstream, key, reply, raw, age)
         return reply.data
 
-    def _keep(self, call: Call, upstream: Upstream, key: tuple[Any, ...], reply: ToolReply, age: int) -> None:
+    async def _ask(self, call: Call, live: Live, tool: Tool, arguments: Raw, seconds: float) -> Raw:
+        asking, session = call.asking, live.session
+        answers = not (asking.comes_again and session.revision.handshake)
+        return await session.call_tool_raw(
+            tool.short_name,
+            arguments,
+            seconds=seconds,
+            on_progress=asking.on_progress,
+            on_input=asking.on_input if answers else None,
+            offers=asking.offers,
+        )
+
+    def _keep(self, call: Call, upstream: Upstream, key: tuple[Any, ...], reply: ToolReply, raw: Raw, age: int) -> None:
         """Only what the server has put a time on, or whose server is configured for it."""
         seconds = reply.seconds
         if seconds is None:
             seconds = SECONDS if upstream.config.cache else 0.0
         scope = _PUBLIC if reply.cache_scope == "public" else ("private", call.caller)
-        if len(bytes(reply.data)) <= _MOST_KEPT_BYTES:
-            # A copy: what came holds the whole message.
-            self._cache.put(upstream.key, (*key, scope), reply.data.copy(), seconds, age)
+        if seconds > 0 and len(memoryview(raw)) <= _MOST_KEPT_BYTES:
+            # A copy: what came holds all that was read with it.
+            self._cache.put(upstream.key, (*key, scope), raw.copy(), seconds, age)
 
     def _key(self, call: Call, upstream: Upstream, tool: Tool) -> tuple[Any, ...]:
         # Sorted: the order of the arguments makes no other call.
-        given = msgspec.json.encode(call.params, order="sorted") if tool.read_only else b""
-        return (upstream.key, tool.short_name, given)
+        return (upstream.key, tool.short_name, msgspec.json.encode(call.params, order="sorted"))
 
     async def _wait_for_quiet(self, upstream: Upstream, seconds: float) -> None:
         wait = upstream.quiet_until - self._timing.now()
@@ -196,6 +207,11 @@ class Calls:
             )
         if wait > 0:
             await self._timing.sleep(wait)
+
+    def _known_tool(self, upstream: Upstream, live: Live, reference: Reference) -> Tool | None:
+        """A tool of a list that need not be asked for again."""
+        tools = self._lists.known(upstream, live, "tools")
+        return tools.get(reference.tool) if tools is not None else None
 
     async def _tool(self, upstream: Upstream, live: Live, reference: Reference, seconds: float) -> Tool:
         tools = self._lists.known(upstream, live, "tools")
@@ -216,9 +232,9 @@ class Calls:
             )
         return tool
 
-    def _permitted(self, reference: Reference, worktree: Path | None) -> Upstream:
+    def _permitted(self, reference: Reference, worktree: Path | None, permission: Permission) -> Upstream:
         config = self._registry.definition(reference.server).config
-        if not config.permits(reference.tool):
+        if not (config.permits(reference.tool) and (permission is EVERYTHING or permission.permits(*reference))):
             raise HubError(
                 Code.CANNOT_EXECUTE,
                 f"The tool '{reference.tool}' of '{reference.server}' is not allowed here, by its allow and deny lists.",
@@ -227,7 +243,6 @@ class Calls:
         return self._registry.get(reference.server, worktree)
 
     async def _check(self, call: Call, tool: Tool) -> None:
-        _encoded(call)
         tool.check(call.params)
         gate = self.gates.get(tool.name)
         if gate is not None:

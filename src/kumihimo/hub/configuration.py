@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
 from kumihimo.hub.errors import Code
+from kumihimo.hub.serena_project import settled
 
 Milliseconds = Annotated[int, Meta(ge=1)]
 Count = Annotated[int, Meta(ge=1)]
@@ -43,6 +44,27 @@ class Sandbox(Struct, frozen=True, forbid_unknown_fields=True):
     write: tuple[str, ...] = ()
 
 
+class Auth(Struct, frozen=True, forbid_unknown_fields=True):
+    """How to log in at a server on the network. Where nothing is said, we register ourselves and a person logs in."""
+
+    grant: Literal["login", "client_credentials"] = "login"
+    client_id: str | None = None
+    client_secret: str | None = None
+    # A file with the key that stands for a secret, in PEM.
+    private_key_file: str | None = None
+    algorithm: Literal["ES256", "RS256"] = "ES256"
+    # The authorization server that the client is registered at.
+    issuer: str | None = None
+    # Where a document about us is, for those who take its address for a client's name.
+    client_metadata_url: str | None = None
+    scopes: tuple[str, ...] = ()
+    # Where the browser comes back to; 0 is any port that is free.
+    redirect_port: Annotated[int, Meta(ge=0, le=65535)] = 0
+
+    def __repr__(self) -> str:
+        return f"Auth({self.grant!r}, {self.client_id!r})"
+
+
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     max_parallel: Count = 10
     timeout: Milliseconds = 30000
@@ -64,6 +86,7 @@ class ServerConfig(
     cwd: str | None = None
     url: str | None = None
     headers: dict[str, str] = {}
+    auth: Auth | None = None
     timeout: Milliseconds
     retry_policy: RetryPolicy
     cache: bool = False
@@ -115,10 +138,12 @@ def server_of(entry: Any, options: Options, *, foreign: bool = False) -> ServerC
     known = {field.encode_name for field in msgspec.structs.fields(ServerConfig)}
     if "perWorktree" in given:
         given["per_worktree"] = given.pop("perWorktree")
-    given["transport"] = _transport(given)
+    given["transport"] = _transport(given, () if foreign else known)
     given.pop("type", None)
+    given = settled(given)
     if foreign:
-        given = {key: value for key, value in given.items() if key in known}
+        # What other clients call `auth` has other shapes: what we would have in it can't be said there.
+        given = {key: value for key, value in given.items() if key in known and key != "auth"}
     given.setdefault("timeout", options.timeout)
     given.setdefault("debug", options.debug)
     # A policy of its own may say less than all: the rest is that of the options.
@@ -130,7 +155,7 @@ def server_of(entry: Any, options: Options, *, foreign: bool = False) -> ServerC
     return server
 
 
-def _transport(given: dict[str, Any]) -> str:
+def _transport(given: dict[str, Any], known: Collection[str]) -> str:
     key = "transport" if "transport" in given else "type"
     if key in given:
         said = given[key]
@@ -142,6 +167,10 @@ def _transport(given: dict[str, Any]) -> str:
         return "stdio"
     if "url" in given:
         return "websocket" if str(given["url"]).startswith(("ws://", "wss://")) else "http"
+    unknown = next((key for key in given if known and key not in known), None)
+    if unknown is not None:
+        # Most likely what is missing, misspelt.
+        raise Mistake((unknown,), f"unknown field {unknown}", unknown=unknown)
     raise Mistake((), "A server has a command, or a url")
 
 
@@ -152,6 +181,8 @@ def _check(server: ServerConfig) -> None:
         raise Mistake(("transport",), "A server on stdio needs a command")
     if server.transport != "stdio" and not server.url:
         raise Mistake(("transport",), f"A server on {server.transport} needs a url")
+    if server.auth is not None:
+        _check_auth(server, server.auth)
     if server.sandbox is not None:
         if server.transport != "stdio":
             raise Mistake(("sandbox",), "Only a server that is started here, on stdio, can have a sandbox")
@@ -159,6 +190,17 @@ def _check(server: ServerConfig) -> None:
             for index, folder in enumerate(folders):
                 if not folder.startswith(("/", "${")):
                     raise Mistake(("sandbox", key, index), f"'{folder}' is no absolute folder")
+
+
+def _check_auth(server: ServerConfig, auth: Auth) -> None:
+    if server.transport not in ("http", "sse"):
+        raise Mistake(("auth",), "Only a server on http or sse can have a login")
+    if auth.grant == "client_credentials" and not (auth.client_id and (auth.client_secret or auth.private_key_file)):
+        raise Mistake(
+            ("auth",), "A login without a person needs a client_id, and a client_secret or a private_key_file"
+        )
+    if (auth.client_secret or auth.private_key_file) and not auth.client_id:
+        raise Mistake(("auth", "client_id"), "What a secret belongs to is missing: a client_id")
 
 
 def _converted(entry: Any, kind: type[Kind]) -> Kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kumihimo.hub.errors import Code, HubError
+from kumihimo.wire.client.authorization.errors import LoginNeeded
 from kumihimo.wire.client.errors import BadAnswer, ClientError, ConnectionFailed, ConnectionLost, Refused, TimedOut
 from kumihimo.wire.errors import (
     INVALID_PARAMS,
@@ -29,9 +30,10 @@ def fault(error: ClientError | RpcError, server: str) -> HubError:
         details = {"server": server, "code": error.code, **({} if error.data is None else {"data": error.data})}
         code = _ANSWERED.get(error.code, Code.EXECUTION_FAILED)
         return HubError(code, f"{server}: {error.message}", details, delivered=True)
+    login = f". Log in with `kumi hub login {server}`." if isinstance(error, LoginNeeded) else ""
     return HubError(
         _code(error),
-        f"{server}: {error.reason}",
+        f"{server}: {error.reason}{login}",
         {"server": server, **({"status": error.status} if isinstance(error, Refused) else {})},
         unclear=error.delivered,
         retry_after_seconds=error.retry_after_seconds if isinstance(error, Refused) else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -12,15 +12,19 @@ import msgspec
 
 from kumihimo.hub import batches, configuration_file
 from kumihimo.hub.caching import Cache
-from kumihimo.hub.calls import Call, Calls
+from kumihimo.hub.call import NOBODY, Asking, Call
+from kumihimo.hub.calls import Calls
 from kumihimo.hub.configuration import Options
 from kumihimo.hub.configuration_file import Configuration
 from kumihimo.hub.errors import Code, HubClosed, HubError
+from kumihimo.hub.guardian import VARIABLE, Guardian
 from kumihimo.hub.lists import Lists
 from kumihimo.hub.local import local_tool
 from kumihimo.hub.offers import Offers
+from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.registry import Registry
 from kumihimo.hub.results import Answer, Metadata, failed
+from kumihimo.hub.serena import Serena, serena_among
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import CanExecute, Table, Tool
 from kumihimo.hub.upstream import Live, State, Upstream
@@ -45,7 +49,8 @@ class Hub:
         timing: Timing | None = None,
     ) -> None:
         """ConfigError names the place of a mistake. `root` is the project's folder, here unless it is said."""
-        self._environ = dict(os.environ if environ is None else environ)
+        self._guardian = Guardian()
+        self._environ = {**(os.environ if environ is None else environ), VARIABLE: self._guardian.mark}
         self.root = Path(root or ".").absolute()
         if configuration is None:
             value = {"servers": [dict(server) for server in servers], "options": options}
@@ -54,12 +59,14 @@ class Hub:
         self._timing = timing or Timing()
         self._cache = Cache(self._timing.now)
         self._registry = Registry(
-            self._environ, self.root, self._timing, self.options.max_connections, self._changed
+            self._environ, self.root, self._timing, self.options.max_connections, self._changed, self._guardian.start
         )  # fmt: skip
         self._lists = Lists(self._registry, self._timing)
         self._calls = Calls(self._registry, self._lists, self._cache, self._timing)
         self._offers = Offers(self._registry, self._lists, self._cache, self._timing)
         self._closed = False
+        # Hears that what the servers offer has changed.
+        self.on_changed: Callable[[], None] | None = None
         for definition in configuration.servers:
             self._registry.add(definition)
 
@@ -86,6 +93,7 @@ class Hub:
         """End every session, and every server that was started. Calls under way are answered as failed."""
         self._closed = True
         await self._registry.close()
+        await self._guardian.close()
 
     # Servers
 
@@ -96,6 +104,21 @@ class Hub:
         definition = configuration_file.define(dict(config), self.options, self._environ, self.root, where=_place)
         self._registry.add(definition)
         await self._registry.get(definition.name).connect()
+
+    async def reconfigure(self, configuration: Configuration) -> None:
+        """Have these servers from now on. Those that are as they were keep their sessions."""
+        self._open()
+        self.options = configuration.options
+        wanted = {definition.name: definition for definition in configuration.servers}
+        for name in self._registry.names:
+            if wanted.get(name) == self._registry.definition(name):
+                del wanted[name]
+            else:
+                await self._registry.remove(name)
+        for definition in wanted.values():
+            self._registry.add(definition)
+        if self.on_changed is not None:
+            self.on_changed()
 
     async def remove_server(self, name: str) -> None:
         """Calls to it that are under way fail."""
@@ -185,6 +208,11 @@ class Hub:
             return False
         return True
 
+    async def find_tool(self, name: str, *, worktree: Path | None = None, permission: Permission = EVERYTHING) -> Tool:
+        """HubError where there is none, or it must not be called."""
+        self._open()
+        return await self._calls.find(name, worktree, permission)
+
     async def execute_tool(
         self,
         name: str,
@@ -193,22 +221,16 @@ class Hub:
         timeout_ms: float | None = None,
         worktree: Path | None = None,
         caller: str | None = None,
+        asking: Asking = NOBODY,
     ) -> Answer:
         """`timeout_ms` is for each try."""
-        return (await self.pass_on(name, params, timeout_ms=timeout_ms, worktree=worktree, caller=caller)).decoded()
+        call = Call(name, params, timeout_ms, caller, asking=asking)
+        return (await self.perform(call, worktree=worktree)).decoded()
 
-    async def pass_on(
-        self,
-        name: str,
-        params: Any = None,
-        *,
-        timeout_ms: float | None = None,
-        worktree: Path | None = None,
-        caller: str | None = None,
-    ) -> Answer:
+    async def perform(self, call: Call, *, worktree: Path | None = None) -> Answer:
         """The same, with data of a server as the JSON that it sent: for whoever sends it on."""
         self._open()
-        return await self._calls.execute(Call(name, params, timeout_ms, caller), worktree)
+        return await self._calls.execute(call, worktree)
 
     async def execute_parallel(
         self,
@@ -219,6 +241,19 @@ class Hub:
         caller: str | None = None,
     ) -> list[Answer]:
         """Each is `{"tool": ..., "params": ...}`. One answer for each, in order, whatever becomes of the others."""
+
+        async def one(tool: str, params: Any, timeout_ms: float | None) -> Answer:
+            return await self.execute_tool(tool, params, timeout_ms=timeout_ms, worktree=worktree, caller=caller)
+
+        return await self.perform_batch(calls, max_parallel, one)
+
+    async def perform_batch(
+        self,
+        calls: Sequence[Any],
+        max_parallel: int | None,
+        execute: Callable[[str, Any, float | None], Awaitable[Answer]],
+    ) -> list[Answer]:
+        """A batch whose calls are carried out in this way."""
         self._open()
 
         async def one(call: Any) -> Answer:
@@ -226,13 +261,20 @@ class Hub:
                 mistake = HubError(Code.INVALID_REQUEST, "A call of a batch is {tool, params}.")
                 return failed(mistake, Metadata(0.0, None, 0, False))
             given = cast("Mapping[str, Any]", call)
-            timeout_ms = given.get("timeout_ms")
-            return await self.execute_tool(
-                given["tool"], given.get("params"), timeout_ms=timeout_ms, worktree=worktree, caller=caller
-            )
+            return await execute(given["tool"], given.get("params"), given.get("timeout_ms"))
 
         most = self.options.max_parallel if max_parallel is None else max(1, max_parallel)
         return await batches.perform(calls, most, one)
+
+    @property
+    def serena(self) -> Serena | None:
+        """Its methods, where one of the servers is Serena."""
+        self._open()
+        name = serena_among(self._registry)
+        if name is None:
+            return None
+        per_worktree = self._registry.definition(name).config.per_worktree
+        return Serena(self, name, lambda worktree: (worktree if per_worktree else None) or self.root)
 
     # Prompts and resources
 
@@ -285,6 +327,8 @@ class Hub:
         """What a server says unasked: where it is about its lists, what was kept of it is old."""
         if live is not None and self._lists.forget(live, method):
             self._cache.clear(upstream.key)
+            if self.on_changed is not None:
+                self.on_changed()
 
 
 class _Spoken(msgspec.Struct):

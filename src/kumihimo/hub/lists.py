@@ -1,10 +1,9 @@
-"""What servers offer. A list is kept with the session that it was asked by: until the server says that it has changed, or
-for a minute where the server would not say so."""
+"""What servers offer. A list is kept with the session that it was asked by: until the server says that it has changed; where
+it would not say so, for the time that it has put on the list, or for a minute."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +14,16 @@ from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import Table, Tool
 from kumihimo.hub.upstream import COOLING_SECONDS, Listed, Live, Upstream
 from kumihimo.wire.client.errors import ClientError
-from kumihimo.wire.client.session import Session
+from kumihimo.wire.client.listing import Kind
 from kumihimo.wire.errors import METHOD_NOT_FOUND, RpcError
 
 SECONDS = 60.0
+# A list that is good for no time at all would have to be asked for before every call.
+LEAST_SECONDS = 1.0
 # How long a server may hold up those who look through the lists of all.
 SETTLING_SECONDS = 5.0
-_ASK: dict[str, tuple[Callable[[Session], Awaitable[list[Table]]], str]] = {
-    "tools": (Session.list_tools, "name"),
-    "prompts": (Session.list_prompts, "name"),
-    "resources": (Session.list_resources, "uri"),
-    "templates": (Session.list_resource_templates, "uriTemplate"),
-}
+# By what an entry of each list is known.
+_KEYS: dict[Kind, str] = {"tools": "name", "prompts": "name", "resources": "uri", "templates": "uriTemplate"}
 # By which capability a server says that it has any of these.
 _CAPABILITY = {"prompts": "prompts", "resources": "resources", "templates": "resources"}
 _CHANGED = {
@@ -51,15 +48,16 @@ class Lists:
             live.changes += 1
         return bool(kinds)
 
-    def known(self, upstream: Upstream, live: Live, kind: str) -> dict[str, Any] | None:
+    def known(self, upstream: Upstream, live: Live, kind: Kind) -> dict[str, Any] | None:
         """A list that need not be asked for again; None where there is none."""
         listed = live.lists.get(kind)
         if listed is None:
             return None
-        good = self._timing.now() < listed.until or upstream.tells_changes(_CAPABILITY.get(kind, kind))
+        told = listed.heard and upstream.tells_changes(_CAPABILITY.get(kind, kind))
+        good = told or self._timing.now() < listed.until
         return listed.entries if good else None
 
-    async def of(self, upstream: Upstream, live: Live, kind: str) -> dict[str, Any]:
+    async def of(self, upstream: Upstream, live: Live, kind: Kind) -> dict[str, Any]:
         """One list of one server. HubError where it can't be had; a call has not been sent then."""
         if (known := self.known(upstream, live, kind)) is not None:
             return known
@@ -67,14 +65,14 @@ class Lists:
         async with live.listing[kind]:
             if (known := self.known(upstream, live, kind)) is not None:
                 return known
-            changes = live.changes
-            entries = await self._ask(upstream, live, kind)
+            changes, heard = live.changes, live.hears
+            entries, seconds = await self._ask(upstream, live, kind)
             # A list that changed while it was told is good for this once.
             if changes == live.changes:
-                live.lists[kind] = Listed(entries, self._timing.now() + SECONDS)
+                live.lists[kind] = Listed(entries, self._timing.now() + seconds, heard)
             return entries
 
-    async def everywhere(self, kind: str, worktree: Path | None = None) -> dict[str, dict[str, Any] | HubError]:
+    async def everywhere(self, kind: Kind, worktree: Path | None = None) -> dict[str, dict[str, Any] | HubError]:
         """The list of every server, or why it has none. A server that is late is not waited for."""
         found: dict[str, dict[str, Any] | HubError] = {}
         asking: dict[asyncio.Task[dict[str, Any]], Upstream] = {}
@@ -115,32 +113,33 @@ class Lists:
             else:
                 raise result
 
-    async def alone(self, upstream: Upstream, kind: str) -> dict[str, Any]:
+    async def alone(self, upstream: Upstream, kind: Kind) -> dict[str, Any]:
         async with upstream.session(upstream.config.timeout / 1000) as live:
             return await self.of(upstream, live, kind)
 
-    async def _ask(self, upstream: Upstream, live: Live, kind: str) -> dict[str, Any]:
+    async def _ask(self, upstream: Upstream, live: Live, kind: Kind) -> tuple[dict[str, Any], float]:
+        """The list by its entries' names, and how long it is good."""
         needed = _CAPABILITY.get(kind)
         if needed is not None and needed not in live.session.greeting.capabilities:
-            return {}
-        ask, key = _ASK[kind]
+            return {}, SECONDS
         try:
-            entries = await ask(live.session)
+            listing = await live.session.listing(kind)
         except (ClientError, RpcError) as error:
             if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND:
-                return {}
+                return {}, SECONDS
             upstream.judge(live, error)
             raise unreachable(error, upstream.name) from error
         upstream.late_until = 0.0
         named: dict[str, Any] = {}
-        for entry in entries:
-            name = entry.get(key)
+        for entry in listing.entries:
+            name = entry.get(_KEYS[kind])
             if isinstance(name, str) and name:
                 # Of two with one name the first counts: it is the one that a server is asked for by most.
                 named.setdefault(name, self._entry(upstream, kind, entry))
-        return named
+        told = listing.freshness.seconds
+        return named, SECONDS if told is None else max(told, LEAST_SECONDS)
 
-    def _entry(self, upstream: Upstream, kind: str, entry: Table) -> Any:
+    def _entry(self, upstream: Upstream, kind: Kind, entry: Table) -> Any:
         return Tool(upstream.name, entry, upstream.version) if kind == "tools" else entry
 
 

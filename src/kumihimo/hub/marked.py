@@ -43,6 +43,16 @@ def read(file: Path) -> Marked:
     return _json(file, text) if file.suffix == ".json" else _yaml(file, text)
 
 
+def node_of(text: str) -> yaml.Node | None:
+    """YAML with the places of its parts. yaml.YAMLError where it is none."""
+    return _composed(text)[0]
+
+
+def value_of(text: str) -> Any:
+    """yaml.YAMLError where it is no YAML."""
+    return _composed(text)[1]
+
+
 def _json(file: Path, text: str) -> Marked:
     try:
         value = json.loads(text)

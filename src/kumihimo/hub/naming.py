@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kumihimo.hub.errors import Code, HubError
 from kumihimo.hub.lists import Lists
 from kumihimo.hub.local import LocalTool
+from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.registry import Registry
 
 
@@ -26,20 +27,29 @@ class Names:
         self._lists = lists
         self._local = local
 
-    async def find(self, name: str, worktree: Path | None = None) -> Reference:
+    def at_once(self, name: str) -> Reference | None:
+        """Where the name says itself which server is meant."""
+        server, _, tool = name.partition(":")
+        return Reference(server, tool) if tool and server in self._registry else None
+
+    async def find(self, name: str, worktree: Path | None = None, permission: Permission = EVERYTHING) -> Reference:
         """HubError TOOL_NOT_FOUND or AMBIGUOUS_TOOL."""
         server, colon, tool = name.partition(":")
         if colon and server in self._registry:
             return Reference(server, tool)
         if colon and server == LocalTool.SERVER and tool in self._local:
             return Reference(server, tool)
-        return await self._find_bare(name, worktree)
+        return await self._find_bare(name, worktree, permission)
 
-    async def _find_bare(self, name: str, worktree: Path | None) -> Reference:
+    async def _find_bare(self, name: str, worktree: Path | None, permission: Permission) -> Reference:
         listed = await self._lists.everywhere("tools", worktree)
         owners = [server for server, tools in listed.items() if not isinstance(tools, HubError) and name in tools]
         # A tool that must not be called does not make another one ambiguous.
-        permitted = [server for server in owners if self._registry.definition(server).config.permits(name)]
+        permitted = [
+            server
+            for server in owners
+            if self._registry.definition(server).config.permits(name) and permission.permits(server, name)
+        ]
         owners = permitted or owners[:1]
         if name in self._local:
             owners.insert(0, LocalTool.SERVER)

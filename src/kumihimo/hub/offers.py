@@ -20,6 +20,7 @@ from kumihimo.hub.tools import Table
 from kumihimo.hub.upstream import Upstream
 from kumihimo.wire.client.answers import table
 from kumihimo.wire.client.errors import ClientError
+from kumihimo.wire.client.listing import Kind
 from kumihimo.wire.errors import RpcError
 from kumihimo.wire.jsonrpc import encode
 
@@ -41,7 +42,7 @@ class Offers:
         self._cache = cache
         self._timing = timing
 
-    async def listed(self, kind: str, server: str | None = None, worktree: Path | None = None) -> list[Table]:
+    async def listed(self, kind: Kind, server: str | None = None, worktree: Path | None = None) -> list[Table]:
         """Each entry with its server. A server that can't be asked has none, unless it alone was asked for."""
         if server is not None:
             upstream = self._upstream(server, worktree)

@@ -23,12 +23,15 @@ class Registry:
         timing: Timing,
         most_connections: int,
         on_changed: Callable[[Upstream, Live | None, str], None],
+        before_start: Callable[[], None] = lambda: None,
     ) -> None:
         self.root = root
         self._environ = environ
         self._timing = timing
         self._most_connections = most_connections
         self._on_changed = on_changed
+        # Called before a server is started on this machine.
+        self._before_start = before_start
         self._definitions: dict[str, Definition] = {}
         self._upstreams: dict[tuple[str, Path | None], Upstream] = {}
         self._turn = asyncio.Lock()
@@ -93,3 +96,5 @@ class Registry:
                 else:
                     await self._freed.wait()
             newcomer.has_room = True
+            if newcomer.config.transport == "stdio":
+                self._before_start()

@@ -23,10 +23,17 @@ class Tries:
     def __init__(self, policy: RetryPolicy, timing: Timing, *, patience_seconds: float) -> None:
         self.count = 0
         self.repeatable = False
+        self._unclear: HubError | None = None
         self._policy = policy
         self._timing = timing
         # Nobody waits longer to be let in than for an answer.
         self._patience_seconds = patience_seconds
+
+    def learn(self, repeatable: bool) -> None:
+        """What its tool says now. HubError where it was sent before, and is not to be sent again after all."""
+        self.repeatable = repeatable
+        if self._unclear is not None and not repeatable:
+            raise _unknown(self._unclear)
 
     async def perform(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
         """The answer of the first try that has one. HubError where none has."""
@@ -40,8 +47,10 @@ class Tries:
 
     def _wait(self, error: HubError) -> float:
         """How long until the next try. Raises what the call answers where there is none."""
-        if error.unclear and not self.repeatable:
-            raise _unknown(error) from error
+        if error.unclear:
+            self._unclear = error
+            if not self.repeatable:
+                raise _unknown(error) from error
         if (error.delivered and not self.repeatable) or not self._retried(error):
             raise error
         retries = self.count - 1

@@ -24,9 +24,12 @@ from kumihimo.wire.client.connect import connect
 from kumihimo.wire.client.errors import ClientError, ConnectionFailed, ConnectionLost
 from kumihimo.wire.client.handshake import Introduction
 from kumihimo.wire.client.session import Session
-from kumihimo.wire.errors import RpcError
+from kumihimo.wire.errors import MethodNotFound, RpcError
 from kumihimo.wire.implementation import Implementation
 
+# What a server may ask for that is told at the beginning of a session what its client can do. Of callers who can't be
+# asked it is told so then.
+_OFFERS: dict[str, Any] = {"elicitation": {}}
 MOST_FAILURES = 5
 LAST_WORDS_SECONDS = 2.0
 COOLING_SECONDS = 30.0
@@ -45,6 +48,8 @@ class Listed(NamedTuple):
 
     entries: dict[str, Any]
     until: float
+    # Whether changes were heard of when it was asked for.
+    heard: bool = False
 
 
 class Live:
@@ -94,7 +99,8 @@ class Upstream:
         self._make_room = make_room
         self._on_idle = on_idle
         self._on_changed = on_changed
-        self._stdio = config.transport == "stdio"
+        # Whether a session is one connection, and ends with it.
+        self._piped = config.transport in ("stdio", "websocket")
         self._live: Live | None = None
         self._opening: asyncio.Task[Live] | None = None
         self._listening: asyncio.Task[None] | None = None
@@ -147,23 +153,36 @@ class Upstream:
     @contextlib.asynccontextmanager
     async def session(self, seconds: float) -> AsyncGenerator[Live]:
         """The live session, held for one use. HubError where there is none within the time."""
-        self.in_flight += 1
-        self.last_used = self._timing.now()
-        live: Live | None = None
+        live = await self.take(seconds)
         try:
-            live = self._live or await self._wait_for_session(seconds)
-            live.uses += 1
-            live.unused.clear()
             yield live
         finally:
-            self.in_flight -= 1
-            self.last_used = self._timing.now()
-            if live is not None:
-                live.uses -= 1
-                if not live.uses:
-                    live.unused.set()
-            if not self.in_flight:
-                self._on_idle()
+            self.give_back(live)
+
+    async def take(self, seconds: float) -> Live:
+        """As `session`, for who gives it back in the end. On the way of every call, where a `with` would cost more."""
+        self.in_flight += 1
+        self.last_used = self._timing.now()
+        try:
+            live = self._live or await self._wait_for_session(seconds)
+        except BaseException:
+            self._used()
+            raise
+        live.uses += 1
+        live.unused.clear()
+        return live
+
+    def give_back(self, live: Live) -> None:
+        live.uses -= 1
+        if not live.uses:
+            live.unused.set()
+        self._used()
+
+    def _used(self) -> None:
+        self.in_flight -= 1
+        self.last_used = self._timing.now()
+        if not self.in_flight:
+            self._on_idle()
 
     def answered(self) -> None:
         """It is well: what went wrong before is forgotten."""
@@ -175,7 +194,7 @@ class Upstream:
         told = fault(error, self.name)
         if isinstance(error, RpcError):
             self.answered()
-        elif isinstance(error, ConnectionFailed) or (self._stdio and type(error) is ConnectionLost):
+        elif isinstance(error, ConnectionFailed) or (self._piped and type(error) is ConnectionLost):
             self._lost(live, told)
         if told.retry_after_seconds is not None:
             self.quiet_until = max(self.quiet_until, self._timing.now() + told.retry_after_seconds)
@@ -267,19 +286,23 @@ class Upstream:
     async def _reach(self) -> Session:
         self.starts += 1
         seconds = self.config.timeout / 1000
-        introduction = Introduction(Implementation("kumihimo", __version__), seconds=seconds)
+        introduction = Introduction(Implementation("kumihimo", __version__), _OFFERS, seconds)
         try:
             return await connect(
-                target_of(self.config, self._environ, self._folder),
+                await target_of(self.config, self._environ, self._folder),
                 introduction,
                 seconds=seconds,
                 on_notification=lambda method, _: self._on_changed(self, self._live, method),
+                on_request=_nobody_there,
             )
         except (ClientError, RpcError) as error:
             raise unreachable(error, self.name) from error
 
     def _failed(self, error: HubError) -> None:
         self.problem = error
+        if error.code in (Code.CANNOT_EXECUTE, Code.PERMISSION_DENIED):
+            # Nothing was started, or the server is well and waits for a login: there is nothing to be patient with.
+            return
         self._failures += 1
         # The first time may be chance: from the second on it is waited, and after too many for long.
         if self._failures > MOST_FAILURES:
@@ -320,22 +343,33 @@ class Upstream:
         """Hear of changes; on stdio this is also how it is known that the server has ended."""
         session, handshake = live.session, live.session.revision.handshake
         announced = any(_announces(session, what) for what in ("tools", "prompts", "resources"))
-        if not announced and not (self._stdio and handshake):
+        # Some servers of the older revisions ask by this stream what a call needs to know.
+        if not announced and not handshake:
             return
-        live.hears = announced
+
+        def ready() -> None:
+            live.hears = announced
+
         try:
-            await session.listen()
+            await session.listen(on_ready=ready)
         except RpcError:
             # It has no such stream: its lists are asked for again when they are old.
             return
         except ClientError as error:
-            if self._stdio:
+            if self._piped:
                 self._lost(live, fault(error, self.name))
             return
         finally:
             live.hears = False
-        if self._stdio and handshake:
+        if self._piped and handshake:
             self._lost(live, HubError(Code.CONNECTION_LOST, f"{self.name}: the server has ended"))
+
+
+async def _nobody_there(method: str, params: Any) -> Mapping[str, Any]:  # noqa: ARG001 - the signature of who is asked
+    """What a server asks that nobody in particular has called, or whose caller can't be asked."""
+    if method == "elicitation/create":
+        return {"action": "cancel"}
+    raise MethodNotFound(method)
 
 
 def _announces(session: Session, what: str) -> bool:

@@ -26,6 +26,7 @@ NOUNS = (
     "workers",
     "merges",
     "worktrees",
+    "hub",
     "upkeep",
 )
 _MODULE_OF = {
@@ -46,6 +47,7 @@ _MODULE_OF = {
     "worker": "workers",
     "merge": "merges",
     "worktree": "worktrees",
+    "hub": "hub",
     "board": "upkeep",
 }
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from kumihimo import __version__
-from kumihimo.domain.errors import AgentBusy, AgentNotFound, IllegalTransition, InvalidValue, ProjectNotFound
+from kumihimo.domain.errors import (
+    AgentBusy,
+    AgentNotFound,
+    ConfigError,
+    IllegalTransition,
+    InvalidValue,
+    ProjectNotFound,
+)
 from kumihimo.domain.instance import InstanceState
 from kumihimo.domain.token import Token
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
 from kumihimo.services.instances import Pair, Reported, Staffed, Verdict
+from kumihimo.settings import WORKER_PATH, Flags, load
 
 # Clients often give up after 60 seconds: a wait answers before that and is asked for again.
 LONGEST_WAIT_SECONDS = 50.0
@@ -90,7 +101,7 @@ def should_start(call: Call, arguments: AgentAndProject) -> Verdict:
 )  # fmt: skip
 def report(call: Call, arguments: ReportInstance) -> Reported:
     """Say what became of a start. For `starting` the answer has a token that opens the instance's own work and no more."""
-    return call.board.instances.report(
+    reported = call.board.instances.report(
         arguments.agent_id,
         arguments.project_id,
         arguments.instance_id,
@@ -100,6 +111,20 @@ def report(call: Call, arguments: ReportInstance) -> Reported:
         signal=arguments.signal,
         last_lines=arguments.last_lines,
     )
+    return reported if reported.token is None else replace(reported, door=_door(call, reported))
+
+
+def _door(call: Call, reported: Reported) -> str | None:
+    """Where the instance finds its own work and, if its project has servers behind its hub, these."""
+    folder = Path(call.board.projects.show(reported.instance.project_id).working_directory)
+    named = call.settings.hub_config
+    try:
+        settings = load(Flags(hub_config=str(named) if named else None), os.environ, folder)
+    except ConfigError:
+        # Settings of the project that can't be read: without the hub it can still work.
+        return None
+    path = settings.door_path(folder)
+    return None if path == WORKER_PATH else path
 
 
 @operation("instance.wait", WaitForWork, Work, reads=True, patience=_patience, in_vain=Work([], True))

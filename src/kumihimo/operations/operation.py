@@ -7,8 +7,8 @@ of the handler is the description. `Call` is what a handler gets to work with.
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import cleandoc
-from typing import Any, Generic, TypeVar
+from inspect import cleandoc, iscoroutinefunction
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
@@ -18,6 +18,9 @@ from kumihimo.domain.session import Session
 from kumihimo.services.board import Board
 from kumihimo.services.projects import Place
 from kumihimo.settings import Settings
+
+if TYPE_CHECKING:
+    from kumihimo.hub.desk import Desk
 
 _PLAIN = 10_000
 A = TypeVar("A", bound=msgspec.Struct)
@@ -33,6 +36,10 @@ class Nothing(Arguments, frozen=True):
     """No arguments."""
 
 
+class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An answer that is made of what others have told, and shown as it is."""
+
+
 class Caller(msgspec.Struct, frozen=True):
     """Who asks, and where they stand. `actor` is what the event log says.
 
@@ -46,6 +53,8 @@ class Caller(msgspec.Struct, frozen=True):
     execution_id: str | None = None
     only: tuple[str, str] | None = None
     """The one (agent, project) that this caller may log in as or speak for, where it is not the owner."""
+    instance_id: str | None = None
+    """Which instance of a Runner it is."""
 
     @classmethod
     def of_session(cls, session: Session) -> Caller:
@@ -65,15 +74,21 @@ class Caller(msgspec.Struct, frozen=True):
 class Call:
     """One use of an operation. The board is opened when it is first needed: some verbs must work without one."""
 
-    __slots__ = ("_board", "_open_board", "caller", "settings")
+    __slots__ = ("_board", "_desk", "_open_board", "caller", "settings")
 
     def __init__(
-        self, settings: Settings, caller: Caller, open_board: Callable[[], Board] | None, board: Board | None = None
+        self,
+        settings: Settings,
+        caller: Caller,
+        open_board: Callable[[], Board] | None,
+        board: Board | None = None,
+        desk: Desk | None = None,
     ) -> None:
         self.settings = settings
         self.caller = caller
         self._open_board = open_board
         self._board = board
+        self._desk = desk
 
     @property
     def place(self) -> Place:
@@ -94,6 +109,12 @@ class Call:
             self._board.store.actor = self.caller.actor
         return self._board
 
+    @property
+    def desk(self) -> Desk:
+        """What the caller sees of the hub. Only for operations that are coroutines."""
+        assert self._desk is not None, "who carries a coroutine out has a hub"
+        return self._desk
+
     def keep_up(self) -> None:
         """See to it that a supervisor is at work. It is not waited for."""
         from kumihimo.services.hosting import start_if_gone
@@ -110,7 +131,7 @@ class Operation(Generic[A, R]):
 
     `slow`: takes longer than others should wait for; a function where that depends on how things are. `patience`: it
     waits; its handler answers None while there is nothing to answer, is asked again after every event, and after so many
-    seconds its answer is `in_vain`.
+    seconds its answer is `in_vain`. A handler that is a coroutine function has the hub to work with, and no board.
     """
 
     def __init__(
@@ -139,6 +160,7 @@ class Operation(Generic[A, R]):
         self.slow = slow
         self.patience = patience
         self.in_vain = in_vain
+        self.uses_hub = iscoroutinefunction(handler)
         self.description = cleandoc(handler.__doc__ or "")
 
     def read(self, values: dict[str, Any], *, strict: bool = True) -> A:

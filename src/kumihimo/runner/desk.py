@@ -79,6 +79,7 @@ class Taken(Struct, frozen=True):
 
     instance_token: str | None = None
     worktree: Workspace | None = None
+    mcp_path: str | None = None
 
 
 class _Health(Struct):

@@ -21,6 +21,7 @@ from kumihimo.runner.records import Record, Records
 from kumihimo.runner.report import Report
 from kumihimo.runner.starter import Errand, SpawnFailed, Starter
 from kumihimo.runner.told import Fact, Kind, Tell
+from kumihimo.runner.where import endpoint
 
 # Between two rounds of questions where the server can't tell us when there is work, or has work that is not for us.
 POLL_SECONDS = 5.0
@@ -197,7 +198,7 @@ class Runner:
             self._records.begin(record)
         passkey = self._crew.passkey(record.agent_id) or ""
         instance = self._starter.start(
-            Errand(record, place, passkey, taken.instance_token, self._desk.worker_url, model)
+            Errand(record, place, passkey, taken.instance_token, endpoint(self._desk.worker_url, taken.mcp_path), model)
         )
         self._say("started", record.pair, instanceId=record.id, client=record.client)
         self._following.follow(instance)

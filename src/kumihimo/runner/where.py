@@ -8,10 +8,10 @@ from urllib.parse import urlsplit, urlunsplit
 from msgspec import Struct
 
 from kumihimo.domain.errors import ConfigError
+from kumihimo.settings import WORKER_PATH
 from kumihimo.wire.client.targets import Target, Url
 
 _RUNNER = "/mcp/runner"
-_WORKER = "/mcp/worker"
 
 
 class Where(Struct, frozen=True):
@@ -38,7 +38,7 @@ def at_url(url: str, token: str | None) -> Where:
         raise ConfigError("--server", "bad_setting", reason=f"{url!r} is not a URL like http://127.0.0.1:9696")
     path = parts.path.rstrip("/")
     if path in ("", _RUNNER):
-        asked, worked = _RUNNER, _WORKER
+        asked, worked = _RUNNER, WORKER_PATH
     else:
         asked = worked = path
     place = (parts.scheme, parts.netloc)
@@ -46,3 +46,13 @@ def at_url(url: str, token: str | None) -> Where:
         Url(url=urlunsplit((*place, asked, parts.query, "")), bearer=token),
         urlunsplit((*place, worked, parts.query, "")),
     )
+
+
+def endpoint(worker_url: str, path: str | None) -> str:
+    """The endpoint of one instance: the ordinary one, or, on a server of ours, that which it was told."""
+    parts = urlsplit(worker_url)
+    if path is None or not path.startswith("/mcp/") or parts.path != WORKER_PATH:
+        return worker_url
+    told = urlsplit(path)
+    query = "&".join(part for part in (parts.query, told.query) if part)
+    return urlunsplit((parts.scheme, parts.netloc, told.path, query, ""))

@@ -11,6 +11,7 @@ from kumihimo.services.executions import Executions
 from kumihimo.services.groups import Groups
 from kumihimo.services.handoffs import Handoffs
 from kumihimo.services.hosts import Hosts
+from kumihimo.services.hub_calls import HubCalls
 from kumihimo.services.instances import Instances
 from kumihimo.services.memories import Memories
 from kumihimo.services.outputs import Outputs
@@ -38,6 +39,7 @@ class Board:
         self.executions = Executions(store, clock, identifiers)
         self.groups = Groups(store, clock, identifiers, executions=self.executions)
         self.hosts = Hosts(store, clock, identifiers)
+        self.hub_calls = HubCalls(store, clock, identifiers)
         self.outputs = Outputs(store, clock, identifiers)
         self.work_sessions = WorkSessions(store, clock, identifiers, tasks=self.tasks, executions=self.executions)
         self.workers = Workers(store, clock, identifiers, tasks=self.tasks, executions=self.executions)

@@ -66,6 +66,8 @@ class Reported(msgspec.Struct, frozen=True):
     token: str | None = None
     scope: Scope = Scope()
     """What it may write, where it is told to work in a worktree."""
+    door: str | None = None
+    """The path of its MCP endpoint on this server, where that is not the ordinary one."""
 
 
 class Instances(Service):
@@ -107,6 +109,12 @@ class Instances(Service):
             if not transaction.instances.ordered_since(agent_id, project_id, since)
             and self._startable(transaction, agent_id, project_id)
         ]
+
+    @query
+    def working_directory(self, transaction: Transaction, instance_id: str) -> str | None:
+        """Where an instance works, as far as it has said."""
+        found = transaction.instances.get(instance_id)
+        return found.working_directory if found else None
 
     @query
     def alive(self, transaction: Transaction, instance_id: str) -> bool:

@@ -108,7 +108,7 @@ class _Session:
             agent,
             self._folder,
             own,
-            Door(f"{url}/mcp/worker"),
+            Door(url + settings.door_path(Path(board.projects.show(run.project_id or "").working_directory))),
             compose(run, (), board.memories.decisions(run.project_id)),
         )
         start = self._client.start_approved(order) if run.auto else self._client.attend(order)

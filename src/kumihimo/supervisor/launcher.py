@@ -17,7 +17,7 @@ from kumihimo.engine.processes.secrets import secrets_in
 from kumihimo.engine.processes.wrapper import MARKER, RunFolder, script
 from kumihimo.services.definitions import defined
 from kumihimo.services.executions import Sight
-from kumihimo.settings import Settings
+from kumihimo.settings import HubSection, Settings
 from kumihimo.supervisor.prompt import compose
 from kumihimo.supervisor.watched_run import WatchedRun
 
@@ -26,18 +26,22 @@ class Launcher:
     def __init__(self, settings: Settings, nursery: Nursery, url: str) -> None:
         self._settings = settings
         self._nursery = nursery
-        self._door = Door(f"{url}/mcp/worker")
+        self._url = url
+        named = settings.hub_config
+        self._flags = configuration.Flags(hub_config=str(named) if named else None)
         self._runs = settings.state_folder / "runs"
         self._secrets = secrets_in(os.environ)
         self._known_settings: dict[Path, tuple[tuple[float, ...], Settings]] = {}
         # Looked at within the same moment, and so the same for all that are launched in it.
         self._current_settings: dict[Path, Settings] = {}
         self._current_programs: dict[str, list[str]] = {}
+        self._current_doors: dict[tuple[Path, HubSection], str] = {}
 
     def look_again(self) -> None:
         """Settings may have changed since something was last launched."""
         self._current_settings.clear()
         self._current_programs.clear()
+        self._current_doors.clear()
 
     def folder_of(self, execution_id: str) -> RunFolder:
         return RunFolder(self._runs / execution_id)
@@ -50,8 +54,12 @@ class Launcher:
         stage_before: list[Sight],
         before: Usage,
         decisions: str = "",
+        project: Path | None = None,
     ) -> WatchedRun:
-        """Start it. SpawnFailed, with nothing started, where something that it needs is not there."""
+        """Start it. `project` is the folder of its project.
+
+        SpawnFailed, with nothing started, where something that it needs is not there.
+        """
         directory = Path(run.working_directory or "")
         # Where the settings of this moment are known, so is the folder.
         if directory not in self._current_settings and not directory.is_dir():
@@ -60,7 +68,8 @@ class Launcher:
         client = client_named(run.client)
         own = settings.clients.get(run.client, configuration.Client())
         folder = self.folder_of(run.id)
-        order = order_of(run, defined(agent, settings), folder, own, self._door, compose(run, stage_before, decisions))
+        door = Door(self._url + self._door_path(project or directory, settings))
+        order = order_of(run, defined(agent, settings), folder, own, door, compose(run, stage_before, decisions))
         start = client.start(order)
         argv = [*self._program(client, own), *start.argv, *own.args]
         environment = {
@@ -77,6 +86,12 @@ class Launcher:
             raise SpawnFailed(str(error)) from error
         secrets = (*secrets_in(environment), *self._secrets)
         return WatchedRun(run, client, folder, secrets, before, shell)
+
+    def _door_path(self, project: Path, settings: Settings) -> str:
+        key = (project, settings.hub)
+        if key not in self._current_doors:
+            self._current_doors[key] = settings.door_path(project)
+        return self._current_doors[key]
 
     def _program(self, client: Client, own: configuration.Client) -> list[str]:
         key = f"{client.name} {own.command}"
@@ -109,7 +124,7 @@ class Launcher:
         known = self._known_settings.get(folder)
         if known is None or known[0] != stamp:
             try:
-                loaded = configuration.load(configuration.Flags(), os.environ, folder)
+                loaded = configuration.load(self._flags, os.environ, folder)
             except KumihimoError as error:
                 raise SpawnFailed(str(error)) from error
             known = self._known_settings[folder] = (stamp, loaded)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 
 from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import KumihimoError, StoreError
@@ -181,6 +182,7 @@ class Supervisor:
         self._launcher.look_again()
         team: dict[str, Agent] = {}
         decisions: dict[str | None, str] = {}
+        folders: dict[str | None, Path | None] = {}
         while self._claimed:
             self._refill_at = time.monotonic() + _REFILL_SECONDS
             run, token = self._claimed[0]
@@ -188,15 +190,19 @@ class Supervisor:
                 team[run.agent_id] = self._board.agents.show(run.agent_id)
             if run.project_id not in decisions:
                 decisions[run.project_id] = self._board.memories.decisions(run.project_id)
-            self._launch(run, team[run.agent_id], token, decisions[run.project_id])
+                folders[run.project_id] = self._folder_of(run.project_id)
+            self._launch(run, team[run.agent_id], token, decisions[run.project_id], folders[run.project_id])
             self._claimed.pop(0)
         self._note_starts()
 
-    def _launch(self, run: Execution, agent: Agent, token: str, decisions: str) -> None:
+    def _folder_of(self, project_id: str | None) -> Path | None:
+        return Path(self._board.projects.show(project_id).working_directory) if project_id else None
+
+    def _launch(self, run: Execution, agent: Agent, token: str, decisions: str, project: Path | None) -> None:
         board = self._board
         before = board.executions.stage_before(run) if run.stage else []
         try:
-            watched = self._launcher.launch(run, agent, token, before, self._usage_before(run), decisions)
+            watched = self._launcher.launch(run, agent, token, before, self._usage_before(run), decisions, project)
         except SpawnFailed as error:
             board.executions.fail(run.id, run.fence, "spawn_failed", error=str(error)[:2_000])
             return

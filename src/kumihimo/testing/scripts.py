@@ -72,7 +72,7 @@ class Script:
     def shell(self, command: str, *, own_session: bool = False) -> Self:
         return self.step("shell", command=command, own_session=own_session)
 
-    def mcp(self, tool: str, *, seconds: float = 10.0, **arguments: Any) -> Self:
+    def mcp(self, tool: str, /, *, seconds: float = 10.0, **arguments: Any) -> Self:
         """Tried again for so long while nobody answers."""
         return self.step("mcp", tool=tool, arguments=arguments, seconds=seconds)
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from kumihimo.domain.errors import InvalidValue, ToolsetClash
 from kumihimo.toolsets.toolset import Toolset
 
-NAMES = ("lead", "editor", "runner", "worker", "manager", "resident")
+NAMES = ("lead", "editor", "runner", "worker", "manager", "resident", "hub")
 DEFAULT: tuple[str, ...] = ("lead", "editor")
 # Both answer S1's whole server: a name that both have is one tool, which takes the token or does without.
 _MERGED = frozenset({"worker", "manager"})

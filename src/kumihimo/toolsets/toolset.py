@@ -18,7 +18,7 @@ from kumihimo.settings import Language
 
 # How a tool knows who calls: the owner of this machine; a token among the arguments; the agent that the process is for.
 CallerRule = Literal["owner", "session_token", "bound"]
-DialectName = Literal["camel", "lead", "snake", "resident"]
+DialectName = Literal["camel", "lead", "snake", "resident", "hub"]
 Presenter = Callable[[Any, Language], Struct]
 
 SESSION_TOKEN = "session_token"  # noqa: S105 - the name of an argument
@@ -33,6 +33,8 @@ class Tool(Struct, frozen=True):
 
     `beside` are arguments that do not stand among the others but, as texts, in the request's `_meta` under these keys: what
     we tell one another besides what the tool's own arguments are.
+
+    `failed` says of an answer that it tells of a failure: clients are told so.
 
     `answer` is the shape that `present` makes of the operation's value; without them the camelCase shape is taken.
     """
@@ -49,6 +51,7 @@ class Tool(Struct, frozen=True):
     caller: CallerRule = "owner"
     beside: dict[str, str] = {}
     aliases: tuple[str, ...] = ()
+    failed: Callable[[Any], bool] | None = None
 
     def bound_operation(self) -> Operation[Any, Any]:
         return named(self.operation)

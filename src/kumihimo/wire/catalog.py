@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from kumihimo.wire.errors import InvalidParams
@@ -20,7 +20,8 @@ class Catalog:
     """What one audience is offered. It does not change: a server that offers something else gets a new catalog.
 
     Lists keep the order they were given in. `page_size` splits them into pages; `ttl_ms` and `cache_scope` tell
-    clients of 2026-07-28 how long and for whom a list may be kept.
+    clients of 2026-07-28 how long and for whom a list may be kept. `live_tools` is asked for more tools before they are
+    listed, and before a tool is said to be unknown: the same object for as long as they are the same.
     """
 
     def __init__(
@@ -33,8 +34,12 @@ class Catalog:
         page_size: int | None = None,
         ttl_ms: int = 0,
         cache_scope: CacheScope = "private",
+        live_tools: Callable[[], Awaitable[Sequence[Tool]]] | None = None,
     ) -> None:
         self.tools: Mapping[str, Tool] = _by_name(tools, lambda tool: tool.name)
+        self.live_tools = live_tools
+        self._own_tools = self.tools
+        self._last_tools: Sequence[Tool] = ()
         self.resources: Mapping[str, Resource] = _by_name(resources, lambda resource: resource.uri)
         self.templates = tuple(templates)
         self.prompts: Mapping[str, Prompt] = _by_name(prompts, lambda prompt: prompt.name)
@@ -42,6 +47,15 @@ class Catalog:
         self._hints = b',"ttlMs":%d,"cacheScope":"%b"' % (ttl_ms, cache_scope.encode())
         self._pages: dict[tuple[Kind, str], list[bytes]] = {}
         self._matchers: list[tuple[ResourceTemplate, Callable[[str], dict[str, str] | None]]] | None = None
+
+    async def refresh(self) -> None:
+        """Have the tools of this moment. Of two with one name our own counts."""
+        assert self.live_tools is not None, "only a catalog with live tools has others than before"
+        found = await self.live_tools()
+        if found is not self._last_tools:
+            self._last_tools = found
+            self.tools = {**_by_name(found, lambda tool: tool.name), **self._own_tools}
+            self._pages = {key: pages for key, pages in self._pages.items() if key[0] != "tools"}
 
     def page(self, kind: Kind, revision: Revision, cursor: str | None) -> bytes:
         """The fields of one page of a list; InvalidParams for a cursor that no page of ours gave."""

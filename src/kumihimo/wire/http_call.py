@@ -9,6 +9,8 @@ from kumihimo.wire.http_respond import Receive, Send, respond_json
 from kumihimo.wire.jsonrpc import Failure
 from kumihimo.wire.sse import Stream
 
+# For so long it is not noticed that a client has gone.
+_WATCH_SECONDS: Final = 0.01
 _STATUS: Final = {
     METHOD_NOT_FOUND: 404,
     HEADER_MISMATCH: 400,
@@ -49,8 +51,8 @@ class Call:
 
     async def answer(self, coroutine: Coroutine[Any, Any, bytes], send: Send) -> None:
         """Wait for the answer and give it: as JSON, or as the last event where the stream has been opened."""
-        # A call that is done before the loop turns needs no watcher.
-        self._timer = self._loop.call_soon(self._start_watching)
+        # A call that is done soon needs no watcher, which would cost more than many a call.
+        self._timer = self._loop.call_later(_WATCH_SECONDS, self._start_watching)
         answered: bytes | None = None
         try:
             answered = await coroutine

@@ -80,7 +80,23 @@ class Roots(Struct, frozen=True):
         return {}
 
 
-Question = Elicit | ElicitUrl | Sample | Roots
+class HandedOn(Struct, frozen=True):
+    """What another server wants to know, as it said it."""
+
+    method: str
+    said: Any
+
+    @property
+    def capability(self) -> str:
+        return CAPABILITIES[self.method]
+
+    def params(self, revision: Revision) -> dict[str, Any]:  # noqa: ARG002 - it is not ours to change
+        return self.said
+
+
+CAPABILITIES: Final = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+
+Question = Elicit | ElicitUrl | Sample | Roots | HandedOn
 
 
 class ElicitAnswer(Struct, frozen=True):

@@ -25,7 +25,15 @@ from kumihimo.wire.prompt import PromptMessage, PromptResult
 from kumihimo.wire.request import Request
 from kumihimo.wire.resource import Contents, ResourceResult
 from kumihimo.wire.task import REQUIRED, Task
-from kumihimo.wire.tool import ToolResult, encode_json_result, encode_text_result, encode_tool_result
+from kumihimo.wire.tool import (
+    PassedResult,
+    Tool,
+    ToolResult,
+    encode_json_result,
+    encode_passed_result,
+    encode_text_result,
+    encode_tool_result,
+)
 
 if TYPE_CHECKING:
     from kumihimo.wire.task import TaskStore
@@ -63,11 +71,22 @@ def _list(kind: Kind, offered: Callable[[Catalog], object]) -> Method:
         peer = request.peer
         if not offered(peer.catalog):
             raise MethodNotFound(request.method)
-        cursor = request.params.cursor
-        fields = peer.catalog.page(kind, peer.revision, None if cursor is UNSET else cursor)
-        return request.server.result(peer.revision, fields)
+        if kind == "tools" and peer.catalog.live_tools is not None and request.params.cursor is UNSET:
+            return _list_live(request)
+        return _page(request, kind)
 
     return method
+
+
+def _page(request: Request, kind: Kind) -> bytes:
+    peer, cursor = request.peer, request.params.cursor
+    fields = peer.catalog.page(kind, peer.revision, None if cursor is UNSET else cursor)
+    return request.server.result(peer.revision, fields)
+
+
+async def _list_live(request: Request) -> bytes:
+    await request.peer.catalog.refresh()
+    return _page(request, "tools")
 
 
 def _has_resources(catalog: Catalog) -> bool:
@@ -84,7 +103,25 @@ def call_tool(request: Request) -> Outcome:
         raise InvalidParams("tools/call needs the name of a tool")
     tool = catalog.tools.get(name)
     if tool is None:
+        if catalog.live_tools is None:
+            raise InvalidParams(f"Unknown tool: {name[:200]}")
+        return _call_live(request, name)
+    return _call(request, tool)
+
+
+async def _call_live(request: Request, name: str) -> bytes:
+    """A tool that was not there when the list was last made may be there now."""
+    catalog = request.peer.catalog
+    await catalog.refresh()
+    tool = catalog.tools.get(name)
+    if tool is None:
         raise InvalidParams(f"Unknown tool: {name[:200]}")
+    outcome = _call(request, tool)
+    return outcome if isinstance(outcome, bytes) else await outcome
+
+
+def _call(request: Request, tool: Tool) -> Outcome:
+    params = request.params
     if tool.tasks == "required" and not request.accepts_tasks:
         raise MissingCapability(REQUIRED)
     arguments = params.arguments
@@ -109,6 +146,8 @@ def encode_called(request: Request, returned: Any) -> bytes:
     elif isinstance(returned, ToolResult):
         fields = encode_tool_result(returned, structured=revision.structured)
         meta = returned.meta
+    elif isinstance(returned, PassedResult):
+        fields, meta = encode_passed_result(returned, structured=revision.structured), returned.meta
     elif isinstance(returned, Task):
         if not request.accepts_tasks:
             raise MissingCapability(REQUIRED)

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 from msgspec import UNSET, Raw
 
-from kumihimo.wire.errors import InvalidParams, InvalidRequest, MissingCapability
+from kumihimo.wire.errors import InvalidParams, InvalidRequest, MethodNotFound, MissingCapability
 from kumihimo.wire.inputs import (
+    CAPABILITIES,
     STATE_SECONDS,
     Answer,
     Elicit,
     ElicitAnswer,
     ElicitUrl,
+    HandedOn,
     InputRequired,
     Question,
     RequestState,
@@ -167,6 +169,30 @@ class Request:
             raise InputRequired(missing, self._state(answers))
         return {key: decode_answer(question, answers[key]) for key, question in questions.items()}
 
+    @property
+    def can_be_asked(self) -> dict[str, Any]:
+        """What this client can be asked for, as its capabilities say it."""
+        if len(memoryview(self._peer.capabilities_json)) <= len(b"{}"):
+            return {}
+        known = self._peer.capabilities
+        return {name: known[name] for name in CAPABILITIES.values() if name in known}
+
+    async def hand_on(self, method: str, params: Any) -> dict[str, Any]:
+        """Ask the client what another server wants to know. MethodNotFound where it can't be asked for that.
+
+        In a stateless revision this ends the handler, as `ask` does.
+        """
+        capability = CAPABILITIES.get(method)
+        if capability is None or not self._peer.has(capability):
+            raise MethodNotFound(method)
+        if self.revision.handshake:
+            return msgspec.json.decode(await self._peer.ask(self._channel, method, params or {}))
+        key = f"{capability}-{_digest([method, params])}"
+        answers = self._round()
+        if key not in answers:
+            raise InputRequired({key: HandedOn(method, params or {})}, self._state(answers))
+        return msgspec.json.decode(answers[key])
+
     async def close_stream(self) -> None:
         """Let go of the connection that waits for this answer; a client of 2025-11-25 takes the stream up again.
 
@@ -239,9 +265,13 @@ class Request:
 
     def _fingerprint(self) -> str:
         """What makes this request the same request in its next round."""
-        import hashlib
-
         arguments: Any = msgspec.json.decode(self.params.arguments) if self.params.arguments else None
         named = [self.method, self.params.name, self.params.uri, arguments]
         named = [None if part is UNSET else part for part in named]
-        return hashlib.sha256(msgspec.json.encode(named, order="sorted")).hexdigest()[:32]
+        return _digest(named)
+
+
+def _digest(value: Any) -> str:
+    import hashlib
+
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:32]

@@ -38,6 +38,15 @@ class ToolResult(Struct):
     meta: Mapping[str, Any] | None = None
 
 
+class PassedResult(Struct, rename={"meta": "_meta", "structured": "structuredContent", "is_error": "isError"}):
+    """The answer of another server's tool, passed on as the JSON that it is."""
+
+    content: Raw = Raw(b"[]")
+    structured: Raw = Raw(b"")
+    is_error: bool = False
+    meta: dict[str, Any] | None = None
+
+
 class ToolRefusal(Exception):
     """Raised by a handler: the call is answered with `isError`, so that the model can read why and correct itself."""
 
@@ -50,8 +59,8 @@ class Tool(Struct, frozen=True, kw_only=True, eq=False):
     """A tool and the function that does it.
 
     `handler(request, arguments)` gets the arguments as raw JSON (`{}` where the client sent none) and returns JSON
-    (`Raw` or bytes: the structured answer), a string, a ToolResult, or a Task that it has durably created; or it is
-    a coroutine function that returns one of these. A plain function is answered at once and must not block.
+    (`Raw` or bytes: the structured answer), a string, a ToolResult, a PassedResult, or a Task that it has durably
+    created; or it is a coroutine function that returns one of these. A plain function is answered at once and must not block.
     """
 
     name: str
@@ -120,6 +129,13 @@ def encode_tool_result(result: ToolResult, *, structured: bool) -> bytes:
     fields = b'"content":%b' % content
     if payload is not None and structured:
         fields += b',"structuredContent":%b' % payload
+    return fields + (b',"isError":true' if result.is_error else b',"isError":false')
+
+
+def encode_passed_result(result: PassedResult, *, structured: bool) -> bytes:
+    fields = b'"content":%b' % result.content
+    if structured and memoryview(result.structured):
+        fields += b',"structuredContent":%b' % result.structured
     return fields + (b',"isError":true' if result.is_error else b',"isError":false')
 
 

@@ -6,16 +6,14 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
-from kumihimo.wire.client.connect import Era, connect
 from kumihimo.wire.client.handshake import Introduction
-from kumihimo.wire.client.session import Session
-from kumihimo.wire.client.targets import Command, Target, Url
+from kumihimo.wire.client.targets import Command, Url
 from kumihimo.wire.http import HttpServer
 from kumihimo.wire.implementation import Implementation
 from tests.wire.wire_kit import BOUND, CANCELLED, STARTED, build
@@ -66,21 +64,6 @@ async def ours_on_http(app: Any = None, **options: Any) -> AsyncIterator[str]:
         await serving
 
 
-@contextlib.asynccontextmanager
-async def target(transport: str) -> AsyncIterator[Target]:
-    if transport == "stdio":
-        yield ours_on_stdio()
-    else:
-        async with ours_on_http() as url:
-            yield Url(url=url)
-
-
-@contextlib.asynccontextmanager
-async def session_with(transport: str, era: Era, **options: Any) -> AsyncIterator[Session]:
-    async with target(transport) as there, await connect(there, US, era=era, **options) as session:
-        yield session
-
-
 class Peer:
     """An HTTP server that answers each request with whatever bytes the test wants. `requests` has what came."""
 
@@ -88,6 +71,7 @@ class Peer:
         self._answer = answer
         self.requests: list[dict[str, Any]] = []
         self.heads: list[str] = []
+        self.bodies: list[bytes] = []
         self._writers: list[asyncio.StreamWriter] = []
 
     @property
@@ -104,6 +88,7 @@ class Peer:
                 ]
                 body = await reader.readexactly(lengths[0]) if lengths else b"{}"
                 self.heads.append(head)
+                self.bodies.append(body)
                 self.requests.append(json.loads(body))
                 await self._answer(self, self.requests[-1], writer)
                 await writer.drain()
@@ -124,9 +109,29 @@ class Peer:
                     await writer.wait_closed()
 
 
+class Pass:
+    """Has an old token and, once that was refused, a new one."""
+
+    def __init__(self) -> None:
+        self.bearer = "old"
+
+    async def token(self, url: str) -> str | None:
+        return self.bearer
+
+    async def challenged(
+        self, url: str, status: int, headers: Mapping[bytes, bytes], token: str | None, attempt: int
+    ) -> bool:
+        renewed, self.bearer = self.bearer == "old", "new"
+        return renewed or token == "old"
+
+
 def http(body: bytes, *, status: str = "200 OK", kind: str = "application/json", more: str = "") -> bytes:
     head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{more}\r\n"
     return head.encode() + body
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 def result(request: dict[str, Any], **fields: Any) -> bytes:
@@ -151,6 +156,20 @@ def greets(
             writer.write(http(b"what?", status="400 Bad Request", kind="text/plain"))
         elif method.startswith("notifications/"):
             writer.write(http(b"", status="202 Accepted"))
+        else:
+            await then(peer, request, writer)
+
+    return Peer(answer)
+
+
+def discovers(then: Callable[[Peer, dict[str, Any], asyncio.StreamWriter], Awaitable[None]]) -> Peer:
+    """A peer of the stateless revision that greets properly, and then does as it is told."""
+
+    async def answer(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        if request.get("method") == "server/discover":
+            info = {"io.modelcontextprotocol/serverInfo": {"name": "peer", "version": "1"}}
+            found = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "_meta": info}
+            writer.write(http(result(request, resultType="complete", **found)))
         else:
             await then(peer, request, writer)
 

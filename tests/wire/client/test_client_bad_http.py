@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from client_kit import US, Peer, greeting, greets, http, result, run
+from client_kit import US, Peer, greeting, greets, http, result, run, until
 from msgspec.structs import replace
 
 from kumihimo.wire.client.connect import connect
@@ -159,6 +159,31 @@ def test_a_session_that_is_always_gone_is_asked_for_once_more_and_no_more() -> N
             assert (refused.value.status, refused.value.delivered) == (404, False)
             assert peer.methods.count("tools/call") == 2
             assert peer.methods.count("initialize") == 2
+
+    run(test())
+
+
+def test_a_listener_is_ready_once_the_stream_is_there_and_never_where_there_is_none() -> None:
+    async def test() -> None:
+        let, ready = asyncio.Event(), asyncio.Event()
+
+        async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+            if peer.heads[-1].startswith("GET"):
+                await let.wait()
+            writer.write(STREAM if not ready.is_set() else http(b"", status="405 Method Not Allowed"))
+
+        peer = greets(then)
+        async with peer.listening() as url, await connect(url, US) as session:
+            listening = asyncio.ensure_future(session.listen(on_ready=ready.set))
+            await until(lambda: peer.heads[-1].startswith("GET"))
+            assert not ready.is_set()
+            let.set()
+            async with asyncio.timeout(10):
+                await ready.wait()
+            listening.cancel()
+            again: list[str] = []
+            await session.listen(on_ready=lambda: again.append("ready"))
+            assert again == []
 
     run(test())
 

@@ -6,6 +6,7 @@ import asyncio
 import sys
 import warnings
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from client_kit import US, ours_on_http, run
@@ -64,5 +65,19 @@ def test_an_official_server_over_http_can_be_used(era: Era, json_response: bool)
 
     with warnings.catch_warnings():
         # The library warns of what newer revisions deprecate, and leaves streams to the garbage collector.
+        warnings.simplefilter("ignore")
+        run(test())
+
+
+@pytest.mark.parametrize("carrier", ["sse", "streamable"])
+def test_an_official_server_of_the_old_http_carrier_can_be_used(carrier: Literal["sse", "streamable"]) -> None:
+    async def test() -> None:
+        async with ours_on_http(make().sse_app()) as url:
+            # The newer carrier is refused there, and the old one found.
+            target = Url(url=url.replace("/mcp", "/sse"), carrier=carrier)
+            async with await connect(target, US) as session:
+                await use(session, "handshake")
+
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run(test())

@@ -1,11 +1,14 @@
-"""The client side against our own server: both transports, both eras."""
+"""The client side against our own server: every carrier, both eras."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+from typing import Any
 
 import pytest
-from client_kit import US, ours_on_http, run, session_with, until
+from client_kit import US, Peer, greeting, http, ours_on_http, result, run, until
+from everywhere import ERAS, cancelled, everywhere, session_with
 
 from kumihimo.wire.client.connect import Era, connect
 from kumihimo.wire.client.errors import ConnectionFailed, Refused, TimedOut
@@ -14,13 +17,10 @@ from kumihimo.wire.errors import RpcError
 from kumihimo.wire.http import HttpServer, Refusal
 from tests.wire.wire_kit import CANCELLED, STARTED, TOOLS, build, echo
 
-ERAS: dict[Era, str] = {"auto": "2026-07-28", "handshake": "2025-11-25"}
-everywhere = pytest.mark.parametrize("era", ERAS)
-on_both = pytest.mark.parametrize("transport", ["stdio", "http"])
+in_both_eras = pytest.mark.parametrize("era", ERAS)
 
 
 @everywhere
-@on_both
 def test_everything_a_server_offers_can_be_used(transport: str, era: Era) -> None:
     async def test() -> None:
         async with session_with(transport, era) as session:
@@ -49,7 +49,6 @@ def test_everything_a_server_offers_can_be_used(transport: str, era: Era) -> Non
 
 
 @everywhere
-@on_both
 def test_many_calls_are_under_way_at_once_and_each_gets_its_own_answer(transport: str, era: Era) -> None:
     async def test() -> None:
         async with session_with(transport, era) as session:
@@ -63,7 +62,6 @@ def test_many_calls_are_under_way_at_once_and_each_gets_its_own_answer(transport
 
 
 @everywhere
-@on_both
 def test_progress_is_told_before_the_answer(transport: str, era: Era) -> None:
     async def test() -> None:
         told: list[tuple[float, float | None, str | None]] = []
@@ -75,7 +73,7 @@ def test_progress_is_told_before_the_answer(transport: str, era: Era) -> None:
     run(test())
 
 
-@everywhere
+@in_both_eras
 def test_a_call_that_times_out_is_cancelled_at_the_server_and_the_session_goes_on(era: Era) -> None:
     async def test() -> None:
         async with session_with("http", era) as session:
@@ -89,7 +87,6 @@ def test_a_call_that_times_out_is_cancelled_at_the_server_and_the_session_goes_o
 
 
 @everywhere
-@on_both
 def test_who_stops_waiting_lets_the_server_know(transport: str, era: Era) -> None:
     async def test() -> None:
         async with session_with(transport, era) as session:
@@ -101,33 +98,31 @@ def test_who_stops_waiting_lets_the_server_know(transport: str, era: Era) -> Non
             gone.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await gone
-            carrier = session._carrier
-            await until(lambda: CANCELLED if transport == "http" else "cancelled" in carrier.errors)  # type: ignore[attr-defined]
+            await until(lambda: cancelled(transport, session))
             assert (await session.call_tool("add", {"a": 1, "b": 1})).structured_content == {"sum": 2}
 
     run(test())
 
 
 @everywhere
-@on_both
 def test_changes_are_heard_by_whoever_listens(transport: str, era: Era) -> None:
     async def test() -> None:
         heard: list[str] = []
+        ready = asyncio.Event()
         async with session_with(transport, era, on_notification=lambda method, _: heard.append(method)) as session:
-            listening = asyncio.ensure_future(session.listen())
-            if transport == "http" or era == "auto":
-                # The server begins to tell once it has acknowledged, or the stream is there.
-                await session.call_tool("change")
+            listening = asyncio.ensure_future(session.listen(on_ready=ready.set))
             async with asyncio.timeout(20):
-                while "notifications/tools/list_changed" not in heard:
-                    await session.call_tool("change")
-                    await asyncio.sleep(0.01)
+                await ready.wait()
+            # Nothing is missed from then on.
+            await session.call_tool("change")
+            await until(lambda: "notifications/tools/list_changed" in heard)
+            assert not listening.done()
             listening.cancel()
 
     run(test())
 
 
-@everywhere
+@in_both_eras
 def test_lists_of_many_pages_are_whole(era: Era) -> None:
     async def test() -> None:
         async with ours_on_http(server={"page_size": 2}) as url, await connect(Url(url=url), US, era=era) as session:
@@ -151,7 +146,7 @@ def test_a_session_that_the_server_has_forgotten_is_begun_again_and_the_call_arr
     run(test())
 
 
-@everywhere
+@in_both_eras
 def test_a_wrong_token_is_a_refusal_and_not_an_old_server(era: Era) -> None:
     def authenticate(scope: dict) -> object:
         return "owner" if dict(scope["headers"]).get(b"authorization") == b"Bearer right" else Refusal()
@@ -206,5 +201,32 @@ def test_arguments_that_a_tool_wants_in_headers_are_mirrored_there() -> None:
             for region in ("tokyo", "東京", " spaced ", "=?base64?eA==?="):
                 # Never listed before the first call: the server says what it misses.
                 assert (await session.call_tool("ask", {"region": region})).structured_content == {"region": region}
+
+    run(test())
+
+
+@pytest.mark.parametrize(("supported", "revision"), [(["2026-07-28"], "2026-07-28"), (["2025-11-25"], "2025-11-25")])
+def test_a_server_that_refuses_a_version_and_says_which_it_has_is_spoken_to_in_that(
+    supported: list[str], revision: str
+) -> None:
+    async def answer(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        method = request.get("method", "")
+        if len(peer.requests) == 1:
+            error = {"code": -32022, "message": "no", "data": {"supported": supported, "requested": "2026-07-28"}}
+            refusal = {"jsonrpc": "2.0", "id": request["id"], "error": error}
+            writer.write(http(json.dumps(refusal).encode(), status="400 Bad Request"))
+        elif method == "server/discover":
+            writer.write(http(result(request, supportedVersions=supported, capabilities={})))
+        else:
+            writer.write(http(greeting(request)) if method == "initialize" else http(b"", status="202 Accepted"))
+
+    async def test() -> None:
+        peer = Peer(answer)
+        async with peer.listening() as url, await connect(url, US) as session:
+            assert session.revision.name == revision
+            assert peer.methods[:2] == [
+                "server/discover",
+                "initialize" if session.revision.handshake else "server/discover",
+            ]
 
     run(test())

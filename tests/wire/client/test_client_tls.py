@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from client_kit import US, greets, http, result, run
 from msgspec.structs import replace
+from websocket_peer import WebSocketPeer, frame
 
 from kumihimo.wire.client.connect import connect
 from kumihimo.wire.client.errors import ConnectionFailed
@@ -49,5 +50,25 @@ def test_a_trusted_certificate_opens_and_another_is_refused(certificate: tuple[P
                 answers = await asyncio.gather(*(session.call_tool("any") for _ in range(5)))
                 assert [answer.text for answer in answers] == ["secret"] * 5
         server.close()
+
+    run(test())
+
+
+def test_a_websocket_over_tls_trusts_whom_it_is_told_to(certificate: tuple[Path, Path]) -> None:
+    async def then(peer: WebSocketPeer, request: dict[str, Any]) -> None:
+        await peer.send(frame(result(request, content=[{"type": "text", "text": "secret"}])))
+
+    async def test() -> None:
+        serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        serving.load_cert_chain(*certificate)
+        peer = WebSocketPeer(then)
+        async with peer.listening(tls=serving) as url:
+            with pytest.raises(ConnectionFailed, match="certificate"):
+                await connect(url, US)
+            assert peer.heads == []
+            trusting = ssl.create_default_context(cafile=str(certificate[0]))
+            async with await connect(replace(url, tls=trusting), US) as session:
+                assert url.url.startswith("wss://")
+                assert (await session.call_tool("any")).text == "secret"
 
     run(test())

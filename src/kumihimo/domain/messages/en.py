@@ -47,6 +47,7 @@ ERRORS: dict[str, str] = {
     "ExecutionRefused": "Invalid execution_id or session_token",
     "AgentBusy": "Agent instance already running for this project",
     "PermissionDenied": "Permission denied: {reason}",
+    "UpstreamRefused": "{upstream_code}: {reason}",
     "ConfigError": "{where}: {problem}",
     "ProjectUnclear": "Which project? Say `--project NAME`, or go to its folder. Projects: {projects}. "
     "`kumi init` makes a project of this folder.",

@@ -47,6 +47,7 @@ ERRORS: dict[str, str] = {
     "ExecutionRefused": "Invalid execution_id or session_token",
     "AgentBusy": "Agent instance already running for this project",
     "PermissionDenied": "Permission denied: {reason}",
+    "UpstreamRefused": "{upstream_code}: {reason}",
     "ConfigError": "{where}: {problem}",
     "ProjectUnclear": "どのプロジェクトか決められません。`--project 名前` を付けるか、そのフォルダーに移動してください。プロジェクト: {projects}。"
     "`kumi init` で今のフォルダーをプロジェクトにできます。",

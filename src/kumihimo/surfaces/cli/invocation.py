@@ -6,8 +6,10 @@ import sys
 from typing import Any, cast
 
 import msgspec
+from msgspec import Struct
 
 from kumihimo.app import open_board
+from kumihimo.operations.hub import ServerTests, Use
 from kumihimo.operations.operation import Call, Caller, Operation
 from kumihimo.services.projects import Place
 from kumihimo.settings import Language, Settings
@@ -17,7 +19,6 @@ from kumihimo.surfaces.cli.parameters import values_of
 from kumihimo.surfaces.cli.phrases import said
 from kumihimo.surfaces.cli.program import settings_of
 from kumihimo.surfaces.cli.verbs import Verb
-from kumihimo.toolsets.camel.answer import Answer
 from kumihimo.toolsets.camel.memories import PreviewAnswer
 from kumihimo.toolsets.camel.presenting import present
 from kumihimo.toolsets.camel.roles import RolesAnswer
@@ -42,6 +43,10 @@ def perform(verb: Verb, operation: Operation[Any, Any], given: dict[str, Any], f
 
 def carry_out(operation: Operation[Any, Any], call: Call, arguments: Any) -> Any:
     """The answer of an operation, waited for where it is one that waits."""
+    if operation.uses_hub:
+        from kumihimo.surfaces.hubs.alone import carry_out_alone
+
+        return carry_out_alone(operation, call, arguments)
     if operation.patience is None:
         return operation(call, arguments)
     from kumihimo.surfaces.cli.waiting import wait
@@ -55,7 +60,7 @@ def call_of(settings: Settings) -> Call:
     return Call(settings, caller, lambda: open_board(settings))
 
 
-def _verdict(answer: Answer) -> int:
+def _verdict(answer: Struct) -> int:
     """Most verbs that answer have succeeded; those that look after the board may have found something."""
     if isinstance(answer, ConditionAnswer) and not answer.ok:
         return DATABASE
@@ -68,12 +73,14 @@ def _verdict(answer: Answer) -> int:
     if isinstance(answer, WaitedWorker):
         good = answer.status == "completed" and answer.task_status != "blocked"
         return DONE if good and not answer.timed_out else FAILED
+    if isinstance(answer, ServerTests) and not all(server.ok for server in answer.servers):
+        return FAILED
     if isinstance(answer, RolesAnswer) and not all(role.available for role in answer.roles):
         return FAILED
     return DONE
 
 
-def _draw(verb: Verb, answer: Answer, language: Language) -> None:
+def _draw(verb: Verb, answer: Struct, language: Language) -> None:
     plain: dict[str, Any] = msgspec.to_builtins(answer)
     if verb.columns:
         rows = next(cast("list[dict[str, Any]]", value) for value in plain.values() if isinstance(value, list))
@@ -81,6 +88,8 @@ def _draw(verb: Verb, answer: Answer, language: Language) -> None:
             drawing.table(rows, verb.columns, language)
         else:
             drawing.nothing(language)
+        if isinstance(answer, Use) and answer.over_budget:
+            print(said("hub_over_budget", language).format_map(plain), file=sys.stderr)
         if "nextCursor" in plain:
             print(said("more", language).format_map(plain), file=sys.stderr)
     elif isinstance(answer, PreviewAnswer):

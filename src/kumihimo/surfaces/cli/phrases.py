@@ -46,6 +46,41 @@ SAID: dict[str, dict[Language, str]] = {
         "en": "Session {id} is {status}; task #{task} is {taskStatus}.",
         "ja": "セッション {id} は {status}、タスク #{task} は {taskStatus} です。",
     },
+    "hub_added": {
+        "en": "Server '{name}' is behind the hub, by {file}. Try it: `kumi hub test {name}`.",
+        "ja": "サーバー「{name}」をハブに追加しました({file})。確認: `kumi hub test {name}`。",
+    },
+    "hub_removed": {
+        "en": "Server '{name}' is not behind the hub any more, by {file}.",
+        "ja": "サーバー「{name}」をハブから外しました({file})。",
+    },
+    "hub_open": {
+        "en": "Open this in a browser on this machine, and log in there:\n\n  {url}\n",
+        "ja": "このマシンのブラウザーで次を開き、ログインしてください:\n\n  {url}\n",
+    },
+    "hub_logged_in": {
+        "en": "Logged in at '{name}'. Running hubs use it from now on.",
+        "ja": "「{name}」にログインしました。動作中のハブもこれを使います。",
+    },
+    "hub_logged_out": {"en": "The login at '{name}' is forgotten.", "ja": "「{name}」のログインを消しました。"},
+    "hub_no_login": {
+        "en": "'{name}' needs no login of ours: it is started here, or its headers let us in.",
+        "ja": "「{name}」にログインは不要です(ここで起動するか、ヘッダーで認証します)。",
+    },
+    "hub_would_import": {
+        "en": "Nothing was written. Without --dry-run these would be in {file}.",
+        "ja": "何も書き込んでいません。--dry-run を外すと {file} に書き込みます。",
+    },
+    "hub_nothing_found": {
+        "en": "No other client on this machine has servers for this project or this user.",
+        "ja": "このプロジェクトやユーザーのサーバーを持つ他のクライアントは見つかりませんでした。",
+    },
+    "hub_over_budget": {
+        "en": "The schemas of all tools take about {schemaTokens} tokens, more than the {budget} of [hub] budget: allow fewer "
+        'tools, or let agents search for them instead of `expose = "all"`.',
+        "ja": "全ツールのスキーマは約 {schemaTokens} トークンで、[hub] budget の {budget} を超えています。"
+        '使うツールを絞るか、`expose = "all"` をやめて検索させてください。',
+    },
     "db_migrated": {
         "en": "{database} is at schema {version}.",
         "ja": "{database} のスキーマは {version} です。",

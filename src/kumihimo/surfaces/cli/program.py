@@ -147,8 +147,27 @@ def global_options() -> list[click.Parameter]:
     ]
 
 
+def config_option() -> click.Parameter:
+    """For what has to do with the hub: the file that says which servers are behind it."""
+
+    def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:  # noqa: ARG001
+        if value is not None:
+            context.find_root().obj["hub_config"] = value
+
+    return click.Option(
+        ["--config", "hub_config"],
+        metavar="FILE",
+        expose_value=False,
+        is_eager=True,
+        callback=keep,
+        help="The servers behind the hub, in place of mcp.config.yaml and .mcp.json.",
+    )
+
+
 def settings_of(flags: dict[str, Any]) -> Settings:
-    asked = Flags(flags.get("db"), flags.get("project"), flags.get("lang"), bool(flags.get("verbose")))
+    asked = Flags(
+        flags.get("db"), flags.get("project"), flags.get("lang"), bool(flags.get("verbose")), flags.get("hub_config")
+    )
     settings = load(asked, os.environ, Path.cwd())
     flags["language"] = settings.language
     # Each flag has its variable: `KUMI_JSON=1` is `--json`.
@@ -164,6 +183,7 @@ def command_of(verb: Verb) -> click.Command:
 
     operation = named(verb.operation)
     examples = "\n".join(f"  {example}" for example in verb.examples)
+    extra = [config_option()] if operation.uses_hub else []
 
     def invoke(**given: Any) -> int:
         from kumihimo.surfaces.cli.invocation import perform
@@ -173,7 +193,7 @@ def command_of(verb: Verb) -> click.Command:
     return click.Command(
         verb.words.rpartition(" ")[2],
         callback=invoke,
-        params=[*parameters(verb, operation.arguments), *global_options()],
+        params=[*parameters(verb, operation.arguments), *extra, *global_options()],
         help=operation.description,
         epilog=f"\b\nExamples:\n{examples}" if examples else None,
         short_help=operation.description.partition("\n")[0],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-_WITH_VALUE = ("--toolset", "--agent-id", "--db", "--project", "--lang")
+_WITH_VALUE = ("--toolset", "--agent-id", "--db", "--project", "--lang", "--config", "--expose")
 _WITHOUT = {"-v": "--verbose", "--verbose": "--verbose"}
 
 
@@ -27,8 +27,10 @@ def read(arguments: list[str]) -> dict[str, str] | None:
             flags[name] = value if joined else rest.pop(0)
         else:
             return None
-    ordinary = flags.get("--lang", "en") in ("en", "ja") and (
-        "resident" not in flags.get("--toolset", "") or "--agent-id" in flags
+    ordinary = (
+        flags.get("--lang", "en") in ("en", "ja")
+        and flags.get("--expose", "all") in ("all", "search")
+        and ("resident" not in flags.get("--toolset", "") or "--agent-id" in flags)
     )
     return flags if ordinary else None
 
@@ -42,10 +44,17 @@ def serve(flags: dict[str, str]) -> int:
 
     language = {"lang": flags.get("--lang")}
     try:
-        asked = Flags(flags.get("--db"), flags.get("--project"), flags.get("--lang"), "--verbose" in flags)
+        asked = Flags(
+            flags.get("--db"),
+            flags.get("--project"),
+            flags.get("--lang"),
+            "--verbose" in flags,
+            flags.get("--config"),
+        )
         settings = load(asked, os.environ, Path.cwd())
         language["language"] = settings.language
-        return serve_toolsets(settings, names_of(flags.get("--toolset")), flags.get("--agent-id"))
+        names = names_of(flags.get("--toolset"))
+        return serve_toolsets(settings, names, flags.get("--agent-id"), flags.get("--expose"))
     except KumihimoError as error:
         from kumihimo.domain.messages import render
         from kumihimo.surfaces.cli.complaints import complain, spoken

@@ -10,7 +10,7 @@ from kumihimo.settings import Settings
 from kumihimo.surfaces.cli.complaints import complain
 from kumihimo.surfaces.cli.exit_codes import DONE, FAILED
 from kumihimo.surfaces.cli.phrases import said
-from kumihimo.surfaces.cli.program import global_options, settings_of
+from kumihimo.surfaces.cli.program import config_option, global_options, settings_of
 from kumihimo.surfaces.cli.verbs import Way
 
 
@@ -29,10 +29,11 @@ def command(way: Way) -> click.Command:
                 help="The port; the last one or 9696 if left out.",
             ),
             click.Option(["--detach"], is_flag=True, help="Return once it is up; stop it with `kumi down`."),
+            config_option(),
             *global_options(),
         ],
         help=way.help,
-        epilog="\b\nExamples:\n  kumi up\n  kumi up --detach --port 8080",
+        epilog="\b\nExamples:\n  kumi up\n  kumi up --detach --port 8080\n  kumi up --config ~/servers.yaml",
     )
 
 
@@ -45,8 +46,13 @@ def _up(host: str, port: int | None, detach: bool) -> int:
     if found is not None:
         print(said("up_already", settings.language).format(url=found.url))
         return DONE
+    if settings.hub_config is not None:
+        from kumihimo.surfaces.hubs.watched_hub import check
+
+        check(settings.folder, settings)
     if detach:
-        return _detach(settings, ["--host", host, *(["--port", str(port)] if port is not None else [])])
+        given = ["--config", str(settings.hub_config)] if settings.hub_config is not None else []
+        return _detach(settings, ["--host", host, *(["--port", str(port)] if port is not None else []), *given])
     from kumihimo.surfaces.http.host import Host
 
     Host(settings).run(host, port, lambda url: print(said("up", settings.language).format(url=url), flush=True))

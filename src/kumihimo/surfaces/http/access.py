@@ -16,8 +16,11 @@ from kumihimo.domain.token import Token
 from kumihimo.surfaces.mcp.door import Door
 from kumihimo.wire.http import Refusal
 
-# Where each kind of token may go.
-REACH = {"runner": frozenset({"runner"}), "instance": frozenset({"worker"}), "run": frozenset({"worker"})}
+# Where each kind of token may go. An agent has its own work, and the hub of its project.
+_OWN = frozenset({"worker", "hub"})
+REACH = {"runner": frozenset({"runner"}), "instance": _OWN, "run": _OWN}
+# What no token but the owner's opens.
+_NOTHING_LESS = frozenset({"owner"})
 _UNAUTHORIZED = Refusal(401, "a bearer token is needed")
 _FORBIDDEN = Refusal(403, "this token does not open this", ())
 
@@ -27,6 +30,7 @@ class Identity(Struct, frozen=True):
 
     token: Token | None = None
     project: str | None = None
+    expose: bool = False
 
     @property
     def subject(self) -> str:
@@ -68,17 +72,27 @@ class Access:
         if scheme.lower() != b"bearer" or not secret:
             return _UNAUTHORIZED
         if hmac.compare_digest(secret.strip(), self._owner):
-            return Identity(None, _project(scope))
-        return self._door.perform_reading(lambda board: self._limited(board, secret, toolsets))
+            return Identity(None, asked(scope, "project"), asked(scope, "expose") == "all")
+        exposed = b"expose=" in scope.get("query_string", b"") and asked(scope, "expose") == "all"
+        return self._door.perform_reading(lambda board: self._limited(board, secret, toolsets, exposed))
 
-    def _limited(self, board: Any, secret: bytes, toolsets: frozenset[str]) -> Identity | Refusal:
+    async def owner_alone(self, scope: Any) -> Refusal | None:
+        """None for the owner; who comes with a token for less is told that it is for less."""
+        found = self.identify(scope, _NOTHING_LESS)
+        if hasattr(found, "__await__"):
+            found = await found
+        return found if isinstance(found, Refusal) else None
+
+    def _limited(self, board: Any, secret: bytes, toolsets: frozenset[str], exposed: bool) -> Identity | Refusal:
         try:
             token = board.tokens.read(secret.strip().decode("latin-1"))
         except TokenRefused:
             return _UNAUTHORIZED
-        return Identity(token) if toolsets <= REACH[token.kind] else _FORBIDDEN
+        return Identity(token, None, exposed) if toolsets <= REACH[token.kind] else _FORBIDDEN
 
 
-def _project(scope: Any) -> str | None:
-    found = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("project")
+def asked(scope: Any, name: str) -> str | None:
+    """A value of the query."""
+    query = scope.get("query_string", b"")
+    found = parse_qs(query.decode("latin-1")).get(name) if query else None
     return found[0] if found else None

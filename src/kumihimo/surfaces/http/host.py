@@ -26,6 +26,8 @@ from kumihimo.surfaces.mcp.door import Door
 
 PORT = 9696
 _TRIES = 50
+# How many new things there may be before it is looked whether some of them are garbage.
+_GARBAGE = 20_000
 
 
 class Host:
@@ -39,6 +41,8 @@ class Host:
 
         import uvicorn
         import uvloop
+
+        from kumihimo.surfaces.http.corking import CorkedProtocol
 
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self._folder / "up.lock").open("w") as lock:
@@ -54,13 +58,15 @@ class Host:
             application = Application(door, token, _hosts(address))
             keeper = Keeper(self._settings, f"http://{_reachable(address)}:{bound}")
             config = uvicorn.Config(
-                application, loop="uvloop", http="httptools", lifespan="on", log_config=None, access_log=False,
-                server_header=False, date_header=False, timeout_graceful_shutdown=5,
+                application, loop="uvloop", http=CorkedProtocol, lifespan="on", log_config=None, access_log=False,
+                server_header=False, date_header=False, proxy_headers=False, ws="none",
+                timeout_graceful_shutdown=5,
             )  # fmt: skip
             try:
                 with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                     announce = partial(self._announce, address, bound, on_listening)
                     keeper.start()
+                    _settle()
                     runner.run(_serve(_patient(uvicorn.Server(config)), application, listener, announce))
             finally:
                 (self._folder / FILE).unlink(missing_ok=True)
@@ -115,6 +121,15 @@ async def _serve(server: Any, application: Application, listener: socket.socket,
     server.capture_signals = nullcontext
     announce()
     await server.serve(sockets=[listener])
+
+
+def _settle() -> None:
+    """What is there by now stays until the end: to look through it for garbage, again and again, is a tenth of a call."""
+    import gc
+
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_GARBAGE, 20, 20)
 
 
 def _patient(server: Any) -> Any:

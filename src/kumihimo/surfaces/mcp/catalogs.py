@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
@@ -34,6 +34,9 @@ from kumihimo.wire.errors import InvalidParams, ResourceNotFound
 from kumihimo.wire.request import Request
 from kumihimo.wire.schema import EncodedSchema
 
+if TYPE_CHECKING:
+    from kumihimo.surfaces.mcp.exposing import Exposed
+
 # Tools that may take longer than a client likes to hold a call open.
 TASKS = frozenset({"wait_agent"})
 NOTHING: Mapping[str, str] = {}
@@ -50,13 +53,15 @@ class Bench:
         self._toolsets = toolsets
         self._caller_of = caller_of
 
-    def catalog(self) -> Catalog:
+    def catalog(self, exposed: Exposed | None = None) -> Catalog:
+        """`exposed` are tools of other servers to show beside ours."""
         resources = [(toolset, resource) for toolset in self._toolsets for resource in toolset.resources]
         return Catalog(
             self._tools(),
             [self._resource(*pair) for pair in resources if not pair[1].is_template],
             [self._template(*pair) for pair in resources if pair[1].is_template],
             [self._prompt(toolset, prompt) for toolset in self._toolsets for prompt in toolset.prompts],
+            live_tools=exposed.tools if exposed else None,
         )
 
     def calls(self) -> dict[str, ToolCall | MergedCall]:
@@ -159,7 +164,7 @@ class ToolCall:
                 read_only_hint=operation.reads,
                 destructive_hint=operation.destructive,
                 idempotent_hint=operation.idempotent,
-                open_world_hint=False,
+                open_world_hint=operation.uses_hub,
             ),
             handler=self._handle,
             tasks="optional" if self.tool.name in TASKS else "never",
@@ -190,8 +195,13 @@ class ToolCall:
         return answer_type(self.tool.bound_operation().answer)
 
     def _handle(self, request: Request, arguments: Raw) -> Any:
-        if self.tool.bound_operation().patience is not None:
+        operation = self.tool.bound_operation()
+        if operation.patience is not None:
             return self._wait(request, arguments)
+        if operation.uses_hub:
+            from kumihimo.surfaces.mcp.through_hub import perform
+
+            return perform(self, request, arguments)
         return self(request.caller, arguments, self._beside(request) if self.tool.beside else {})
 
     def _beside(self, request: Request) -> dict[str, str]:
@@ -260,6 +270,19 @@ class ToolCall:
         """Who a token speaks for. Who came in for one agent's work can't speak for another, whatever else it knows."""
         token: str | None = getattr(given, SESSION_TOKEN)
         return caller if token is None else caller.speaking_for(self.door.caller_of_token(board, token))
+
+    @staticmethod
+    def is_limited(client: Any) -> bool:
+        """Whether a client came with a token for less than everything, whose time may be over."""
+        return getattr(client, "token", None) is not None
+
+    def decode(self, arguments: Raw) -> Any:
+        """The arguments of the tool. msgspec.DecodeError where they are not what its schema says."""
+        return self._decode(arguments)
+
+    def take(self, given: Any) -> Any:
+        """As `build`, for what goes to no database: any text will do."""
+        return self._operation.arguments(**{field: getattr(given, name) for field, name in self._names})
 
     def build(self, given: Any) -> Any:
         """The operation's own arguments from those of the tool."""

@@ -24,6 +24,9 @@ from kumihimo.settings import Language, Settings
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+    from kumihimo.domain.hub_call import HubCall
+    from kumihimo.surfaces.hubs.hubs import Hubs
+    from kumihimo.surfaces.hubs.seats import Seat
     from kumihimo.surfaces.mcp.alarm import Alarm
 
 R = TypeVar("R")
@@ -39,6 +42,7 @@ class Door:
         self._boards: list[Board] = []
         self._pool: ThreadPoolExecutor | None = None
         self._alarm: Alarm | None = None
+        self._hubs: Hubs | None = None
         self.remote = settings.database.startswith(("postgres://", "postgresql://"))
 
     @property
@@ -109,6 +113,37 @@ class Door:
 
             self._alarm = Alarm(lambda: self.elsewhere(_bell))
         return self._alarm
+
+    @property
+    def hubs(self) -> Hubs:
+        """The other MCP servers behind this door. To be used on the event loop that serves."""
+        if self._hubs is None:
+            from kumihimo.app import identifiers
+            from kumihimo.surfaces.hubs.hubs import Hubs
+
+            self._hubs = Hubs(self.settings, identifiers(), self._seat, self._keep_calls)
+        return self._hubs
+
+    async def close_hubs(self) -> None:
+        """Before the event loop ends: no server that was started is left."""
+        if self._hubs is not None:
+            await self._hubs.close()
+
+    async def know(self, caller_of: Callable[[Board, Any], R], client: Any) -> R:
+        """Who a client is: asked where the board can be asked at once, or elsewhere."""
+        return (
+            await self.elsewhere(lambda board: caller_of(board, client))
+            if self.remote
+            else caller_of(self.board, client)
+        )
+
+    async def _seat(self, caller: Caller) -> Seat:
+        from kumihimo.surfaces.hubs.seats import seat_of
+
+        return await self.know(lambda board, it: seat_of(self.settings, board, it), caller)
+
+    async def _keep_calls(self, calls: list[tuple[str, HubCall]]) -> None:
+        await self.elsewhere(lambda board: board.hub_calls.keep(calls))
 
     @contextmanager
     def together(self) -> Generator[None, None, None]:

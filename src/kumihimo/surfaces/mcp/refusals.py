@@ -61,6 +61,10 @@ def refuse(dialect: DialectName, error: KumihimoError, language: Language) -> Ex
         return _editor(error, language)
     if dialect == "resident":
         return _resident(error, language)
+    if dialect == "hub":
+        code = str(error.facts.get("upstream_code") or error.code)
+        reason = str(error.facts.get("reason")) if "upstream_code" in error.facts else render(error, language)
+        return _said({"success": False, "error": {"code": code, "message": reason, "retryable": False}})
     if dialect == "lead":
         code = next((name for kind, name in LEAD if isinstance(error, kind)), "REFUSED")
         return _said({"error": True, "code": code, "message": render(error, language)})

@@ -23,26 +23,63 @@ from kumihimo.wire.implementation import Implementation
 from kumihimo.wire.server import Server
 
 
-def serve(settings: Settings, names: list[str], agent_id: str | None) -> int:
+def serve(settings: Settings, names: list[str], agent_id: str | None, expose: str | None = None) -> int:
     """Serve until the input ends or a signal comes. The session of a resident is closed whichever way that is."""
     toolsets = together(names)
     door = Door(settings)
     try:
         resident = Resident(door, agent_id) if "resident" in names and agent_id else None
         callers = _callers(door, resident)
+        beside = _Beside(door, expose or settings.hub.expose) if "hub" in names else None
         server = Server(
             Implementation(name="kumihimo", version=__version__, title="Kumihimo"),
-            Bench(door, toolsets, callers).catalog(),
+            Bench(door, toolsets, callers).catalog(beside.exposed if beside else None),
             tasks=tasks_of(door, names, callers),
             instructions=words("instructions", settings.language),
             watch=watcher(door),
             # A resident speaks JSON-RPC's own numbers in every revision.
             unknown_resource=OLD_RESOURCE_NOT_FOUND if resident is None else INVALID_PARAMS,
         )
-        return stdio.serve(server, together=door.together, on_shutdown=partial(_close, door, resident))
+        return stdio.serve(
+            server,
+            together=door.together,
+            background=partial(beside.live, server) if beside else None,
+            on_shutdown=partial(_close, door, resident),
+        )
     except KumihimoError:
         door.close()
         raise
+
+
+class _Beside:
+    """The hub beside the calls. ConfigError at once where its servers are not well configured."""
+
+    def __init__(self, door: Door, expose: str) -> None:
+        from kumihimo.surfaces.hubs.seats import project_folder
+        from kumihimo.surfaces.hubs.watched_hub import check
+
+        check(project_folder(door.settings.folder), door.settings)
+        self._door = door
+        self.exposed = None
+        if expose == "all":
+            from kumihimo.surfaces.mcp.exposing import Exposed
+
+            self.exposed = Exposed(door, self._owner)
+
+    async def live(self, server: Server) -> None:
+        """Until the conversation is over; then no server that was started is left."""
+        import asyncio
+
+        try:
+            if self.exposed is not None:
+                desk = await self._door.hubs.desk(await self._owner())
+                await self._door.hubs.watch(desk, server.changes.tools)
+            await asyncio.get_running_loop().create_future()
+        finally:
+            await self._door.close_hubs()
+
+    async def _owner(self) -> Caller:
+        return self._door.owner()
 
 
 def _callers(door: Door, resident: Resident | None) -> Callable[[Board, Any], Caller]:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, cast
 
+from msgspec import Struct
+
 from kumihimo.domain.agent import Agent
 from kumihimo.domain.context import ContextEntry
 from kumihimo.domain.execution import Execution
@@ -16,6 +18,7 @@ from kumihimo.domain.session import Session
 from kumihimo.engine.worktrees.removal import Removal
 from kumihimo.operations.groups import Deleted, GroupView, Planned, Started
 from kumihimo.operations.instances import RunnerToken
+from kumihimo.operations.operation import Shape
 from kumihimo.operations.projects import ProjectView
 from kumihimo.operations.roles import Role
 from kumihimo.operations.runs import Begun, Stopped, Waited
@@ -107,8 +110,15 @@ MANY: dict[Any, tuple[type[Answer], str, Callable[[Any], Answer]]] = {
 }
 
 
-def present(declared: Any, value: Any) -> Answer:
+def is_shown(declared: Any) -> bool:
+    """Whether answers of this kind have a shape in this dialect."""
+    return declared in ONE or declared in MANY or (isinstance(declared, type) and issubclass(declared, Shape))
+
+
+def present(declared: Any, value: Any) -> Struct:
     """The value of an operation in the shape of this dialect."""
+    if isinstance(value, Shape):
+        return value
     if declared in ONE:
         return ONE[declared](value)
     shape, key, each = MANY[declared]
@@ -121,8 +131,10 @@ def present(declared: Any, value: Any) -> Answer:
     return shape(**fields)
 
 
-def answer_type(declared: Any) -> type[Answer]:
+def answer_type(declared: Any) -> type[Struct]:
     """The shape of the answers of an operation that declares this."""
+    if isinstance(declared, type) and issubclass(declared, Shape):
+        return declared
     if declared in MANY:
         return MANY[declared][0]
     maker = ONE[declared]

@@ -38,6 +38,7 @@ class WorktreeShape(Shape, frozen=True):
 class InstanceAnswer(Answer, frozen=True):
     instance_token: str | UnsetType = UNSET
     worktree: WorktreeShape | UnsetType = UNSET
+    mcp_path: str | UnsetType = UNSET
 
 
 class PairShape(Shape, frozen=True):
@@ -61,7 +62,7 @@ def verdict(it: Verdict, _: Language) -> VerdictAnswer:
 
 
 def instance(it: Reported, _: Language) -> InstanceAnswer:
-    return InstanceAnswer(instance_token=it.token or UNSET, worktree=_worktree(it))
+    return InstanceAnswer(instance_token=it.token or UNSET, worktree=_worktree(it), mcp_path=it.door or UNSET)
 
 
 def _worktree(it: Reported) -> WorktreeShape | UnsetType:

@@ -3,24 +3,49 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from msgspec import Raw
 
+from kumihimo.wire.client.allowance import Allowance
 from kumihimo.wire.client.errors import TimedOut
 
 OnProgress = Callable[[float, float | None, str | None], None]
+# Hears that from now on it is heard what the server says unasked.
+OnReady = Callable[[], None]
+# Asked what a server wants to know, by its method and parameters; answers what the method's result is.
+OnRequest = Callable[[str, Any], Awaitable[Mapping[str, Any]]]
+_FOR_EVER = Allowance(None)
 
 
 class Call:
-    """`answer` becomes the result as it came, or an RpcError or ClientError."""
+    """`answer` becomes the result as it came, or an RpcError or ClientError. `on_input` is asked what the server wants to
+    know because of it."""
 
-    __slots__ = ("answer", "body", "headers", "id", "method", "on_progress", "sent", "way")
+    __slots__ = (
+        "allowance",
+        "answer",
+        "body",
+        "headers",
+        "id",
+        "method",
+        "on_input",
+        "on_progress",
+        "on_ready",
+        "sent",
+        "way",
+    )
 
-    def __init__(self, number: int, method: str, on_progress: OnProgress | None = None) -> None:
+    def __init__(
+        self, number: int, method: str, on_progress: OnProgress | None = None, on_input: OnRequest | None = None
+    ) -> None:
         self.id = number
         self.method = method
         self.on_progress = on_progress
+        self.on_input = on_input
+        self.on_ready: OnReady | None = None
+        self.allowance = _FOR_EVER
         self.body = b""
         # Header lines that repeat the body, where HTTP carries it.
         self.headers = b""

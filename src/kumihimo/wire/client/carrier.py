@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kumihimo.wire.client.call import Call
+from kumihimo.wire.client.call import Call, OnReady
 from kumihimo.wire.revision import Revision
 
 
@@ -20,6 +20,10 @@ class Carrier(Protocol):
         """Send something that gets no answer, as soon as possible; what is lost on the way is lost."""
         ...
 
+    async def tell(self, message: bytes) -> None:
+        """The same, until it has been taken."""
+        ...
+
     def abandon(self, call: Call) -> None:
         """Nobody waits for the answer any more: let the server know."""
         ...
@@ -32,7 +36,7 @@ class Carrier(Protocol):
         """Forget the session of the server, before another handshake."""
         ...
 
-    async def listen(self) -> None:
+    async def listen(self, on_ready: OnReady) -> None:
         """Hear what the server says unasked, where that needs a stream of its own; until that ends."""
         ...
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from kumihimo.wire.client.call import Call, OnProgress
-from kumihimo.wire.errors import InternalError, MethodNotFound, RpcError
-from kumihimo.wire.jsonrpc import NO_RAW, encode_answer, encode_failure, encode_id
+from kumihimo.wire.client.call import Call, OnProgress, OnRequest
+from kumihimo.wire.client.questions import Questions, Reply
+from kumihimo.wire.errors import RpcError
+from kumihimo.wire.jsonrpc import NO_RAW, SUBSCRIPTION_ID
 
 OnNotification = Callable[[str, Any], None]
-OnRequest = Callable[[str, Any], Awaitable[Mapping[str, Any]]]
-Reply = Callable[[bytes], object]
 
 # What decoding can raise for bytes that are no message.
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -42,10 +41,24 @@ class _Progress(Struct, rename="camel"):
     message: str | None = None
 
 
+class _SubscriptionMeta(Struct, rename={"id": SUBSCRIPTION_ID}):
+    id: int | str
+
+
+class _Acknowledged(Struct, rename={"meta": "_meta"}):
+    meta: _SubscriptionMeta
+
+
+class _Withdrawn(Struct, rename="camel"):
+    request_id: int | str
+
+
 _decode = msgspec.json.Decoder(_Incoming).decode
 _decode_batch = msgspec.json.Decoder(list[Raw]).decode
 _decode_error = msgspec.json.Decoder(_Told).decode
 _decode_progress = msgspec.json.Decoder(_Progress).decode
+_decode_acknowledged = msgspec.json.Decoder(_Acknowledged).decode
+_decode_withdrawn = msgspec.json.Decoder(_Withdrawn).decode
 _decode_any = msgspec.json.Decoder().decode
 
 
@@ -57,30 +70,34 @@ class Dialogue:
         self.noise = 0
         self._last = 0
         self._on_notification = on_notification
-        self._on_request = on_request
-        self._answering: set[asyncio.Task[None]] = set()
+        self.questions = Questions(on_request)
 
-    def open(self, method: str, on_progress: OnProgress | None = None) -> Call:
+    def open(self, method: str, on_progress: OnProgress | None = None, on_input: OnRequest | None = None) -> Call:
         self._last += 1
-        call = self.calls[self._last] = Call(self._last, method, on_progress)
+        call = self.calls[self._last] = Call(self._last, method, on_progress, on_input)
         return call
 
     def close(self, call: Call) -> None:
         self.calls.pop(call.id, None)
+        if call.on_input is not None:
+            self.questions.drop(call)
 
-    def hear(self, data: bytes | Raw, reply: Reply) -> None:
-        """Take one message in. Whatever it is, the session goes on."""
+    async def end(self) -> None:
+        """Nobody is asked any more."""
+        await self.questions.end()
+
+    def hear(self, data: bytes | Raw, reply: Reply, among: Iterable[Call] | None = None) -> None:
+        """Take one message in. Whatever it is, the session goes on. `among` are the calls that a question which comes this
+        way can belong to: all, where everything comes one way."""
         try:
             incoming = _decode(data)
         except UNREADABLE:
-            self._hear_batch(data, reply)
+            self._hear_batch(data, reply, among)
             return
         if incoming.method is not UNSET:
-            self._hear_method(incoming, reply)
+            self._hear_method(incoming, reply, among)
             return
-        # Ours are numbers; some servers give them back as text.
-        number = int(incoming.id) if isinstance(incoming.id, str) and incoming.id.isdecimal() else incoming.id
-        call = self.calls.get(number) if isinstance(number, int) else None
+        call = self._call(incoming.id)
         if call is None or not (incoming.result or incoming.error):
             self.noise += 1
         elif incoming.error:
@@ -88,11 +105,20 @@ class Dialogue:
         else:
             call.settle(incoming.result)
 
+    def _call(self, number: int | str | UnsetType | None) -> Call | None:
+        """Ours are numbers; some servers give them back as text."""
+        known = int(number) if isinstance(number, str) and number.isdecimal() and len(number) < 20 else number
+        return self.calls.get(known) if isinstance(known, int) else None
+
+    def hear_noise(self) -> None:
+        """Something came that is no message."""
+        self.noise += 1
+
     def fail_all(self, error: Callable[[Call], Exception]) -> None:
         for call in tuple(self.calls.values()):
             call.fail(error(call))
 
-    def _hear_batch(self, data: bytes | Raw, reply: Reply) -> None:
+    def _hear_batch(self, data: bytes | Raw, reply: Reply, among: Iterable[Call] | None) -> None:
         """2025-03-26 has batches of answers; anything else that is no message is noise."""
         try:
             members = _decode_batch(data)
@@ -102,19 +128,28 @@ class Dialogue:
         for member in members:
             # A batch in a batch is no message.
             if bytes(memoryview(member)[:1]) == b"{":
-                self.hear(member, reply)
+                self.hear(member, reply, among)
             else:
                 self.noise += 1
 
-    def _hear_method(self, incoming: _Incoming, reply: Reply) -> None:
+    def _hear_method(self, incoming: _Incoming, reply: Reply, among: Iterable[Call] | None) -> None:
         method = str(incoming.method)
         if isinstance(incoming.id, int | str):
-            self._answer(method, incoming.id, incoming.params, reply)
+            calls = self.calls.values() if among is None else among
+            self.questions.hear(method, incoming.id, incoming.params, reply, calls)
         elif method == "notifications/progress":
             self._hear_progress(incoming.params)
-        elif self._on_notification is not None:
+        elif method == "notifications/cancelled":
+            self._hear_withdrawn(incoming.params)
+        else:
+            if method == "notifications/subscriptions/acknowledged":
+                self._hear_acknowledged(incoming.params)
+            self._pass_on(method, incoming.params)
+
+    def _pass_on(self, method: str, given: Raw) -> None:
+        if self._on_notification is not None:
             try:
-                params = _decode_any(incoming.params) if incoming.params else None
+                params = _decode_any(given) if given else None
             except UNREADABLE:
                 self.noise += 1
                 return
@@ -127,33 +162,30 @@ class Dialogue:
         except UNREADABLE:
             self.noise += 1
             return
-        call = self.calls.get(told.progress_token) if isinstance(told.progress_token, int) else None
+        call = self._call(told.progress_token)
         if call is not None and call.on_progress is not None and not call.answer.done():
             asyncio.get_running_loop().call_soon(call.on_progress, told.progress, told.total, told.message)
 
-    def _answer(self, method: str, request_id: int | str, params: Raw, reply: Reply) -> None:
-        """A ping is answered here; anything else is for whoever opened the session, if they take questions."""
-        if method == "ping":
-            reply(encode_answer(encode_id(request_id), b"{}"))
-        elif self._on_request is None:
-            reply(encode_failure(request_id, MethodNotFound(method)))
-        else:
-            task = asyncio.get_running_loop().create_task(
-                self._ask(self._on_request, method, request_id, bytes(params), reply)
-            )
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
-
-    async def _ask(self, ask: OnRequest, method: str, request_id: int | str, params: bytes, reply: Reply) -> None:
+    def _hear_acknowledged(self, params: Raw) -> None:
         try:
-            result = await ask(method, _decode_any(params) if params else None)
-        except RpcError as error:
-            reply(encode_failure(request_id, error))
-        except BaseException:
-            reply(encode_failure(request_id, InternalError()))
-            raise
-        else:
-            reply(encode_answer(encode_id(request_id), msgspec.json.encode(result)))
+            call = self._call(_decode_acknowledged(params).meta.id)
+        except UNREADABLE:
+            self.noise += 1
+            return
+        if call is not None and call.on_ready is not None:
+            asyncio.get_running_loop().call_soon(call.on_ready)
+
+    def _hear_withdrawn(self, params: Raw) -> None:
+        """A question of the server's; or the one call of ours that it may end so."""
+        try:
+            number = _decode_withdrawn(params).request_id
+        except UNREADABLE:
+            self.noise += 1
+            return
+        self.questions.withdraw(number)
+        call = self._call(number)
+        if call is not None and call.method == "subscriptions/listen":
+            call.settle(Raw(b"{}"))
 
 
 def error_of(raw: Raw | bytes) -> RpcError:

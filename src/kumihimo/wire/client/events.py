@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 
 class Events:
-    """`take` gets the data of each event. `last_id` is where a cut stream is taken up again, after `retry_seconds`."""
+    """`take` gets the data of each event, and finds its name in `kind`. `last_id` is where a cut stream is taken up again,
+    after `retry_seconds`."""
 
     def __init__(self, take: Callable[[bytes], None], most_bytes: int) -> None:
+        self.kind = b""
         self.last_id: bytes | None = None
         self.retry_seconds = 0.5
         # An event with more than that many bytes: nothing after it is read.
@@ -56,6 +58,8 @@ class Events:
         value = value.removeprefix(b" ")
         if field == b"data":
             self._data.append(value)
+        elif field == b"event":
+            self.kind = value
         elif field == b"id" and b"\0" not in value:
             self.last_id = value
         elif field == b"retry" and value.isdigit():
@@ -68,3 +72,4 @@ class Events:
         self._data.clear()
         if data.strip():
             self._take(data)
+        self.kind = b""

@@ -6,10 +6,14 @@ or ends: then it is spoken to as the older revisions are, with `initialize`.
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from typing import Any, cast
 
 from msgspec import Struct
 
+from kumihimo.wire.client.allowance import Allowance
 from kumihimo.wire.client.answers import Greeting, discovered, initialized
 from kumihimo.wire.client.call import Call
 from kumihimo.wire.client.carrier import Carrier
@@ -17,7 +21,7 @@ from kumihimo.wire.client.dialogue import Dialogue
 from kumihimo.wire.client.errors import BadAnswer, Refused, TimedOut
 from kumihimo.wire.client.mirroring import header_value
 from kumihimo.wire.client.performing import perform
-from kumihimo.wire.errors import RpcError
+from kumihimo.wire.errors import UNSUPPORTED_VERSION, RpcError
 from kumihimo.wire.implementation import Implementation
 from kumihimo.wire.jsonrpc import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION, encode, encode_notification
 from kumihimo.wire.revision import LATEST_HANDSHAKE, REVISIONS, STATELESS, Revision
@@ -43,21 +47,28 @@ class Handshake:
         self.revision: Revision = STATELESS
         self.greeting: Greeting = _UNKNOWN
         self.number = 0
-        meta = {
-            PROTOCOL_VERSION: STATELESS.name,
-            CLIENT_INFO: introduction.client,
-            CLIENT_CAPABILITIES: introduction.capabilities,
-        }
         # Without the braces: more may follow.
-        self._meta = encode(meta)[1:-1]
+        self._meta = encode({PROTOCOL_VERSION: STATELESS.name, CLIENT_INFO: introduction.client})[1:-1]
+        self._offers = encode({CLIENT_CAPABILITIES: introduction.capabilities})[1:-1]
 
-    def body(self, number: int, method: str, fields: bytes, *, progress: bool = False, meta: bytes = b"") -> bytes:
-        """A request as the revision has it. `meta` is what the caller tells beside the parameters, without the braces."""
+    def body(
+        self,
+        number: int,
+        method: str,
+        fields: bytes,
+        *,
+        progress: bool = False,
+        meta: bytes = b"",
+        offers: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        """A request as the revision has it. `meta` is what the caller tells beside the parameters, without the braces;
+        `offers` what can be done for the server because of it, where that is said anew each time."""
         told = [meta] if meta else []
         if progress:
             told.append(b'"progressToken":%d' % number)
         if not self.revision.handshake:
-            told.insert(0, self._meta)
+            offered = self._offers if offers is None else encode({CLIENT_CAPABILITIES: offers})[1:-1]
+            told[:0] = (self._meta, offered)
         params = [fields] if fields else []
         if told:
             params.append(b'"_meta":{%b}' % b",".join(told))
@@ -72,12 +83,13 @@ class Handshake:
         """Whether the server speaks the stateless revision. Then everything is agreed upon."""
         self.revision = STATELESS
         carrier.agree(STATELESS)
-        call = dialogue.open("server/discover")
-        call.body = self.body(call.id, call.method, b"")
-        if carrier.mirrors:
-            call.headers = self.headers(call.method, None)
         try:
-            greeting = discovered(await perform(dialogue, carrier, call, self._introduction.probe_seconds))
+            try:
+                greeting = await self._discover(dialogue, carrier)
+            except RpcError as error:
+                if not _would_speak(error):
+                    return False
+                greeting = await self._discover(dialogue, carrier)
         except (RpcError, TimedOut, BadAnswer):
             return False
         except Refused as refused:
@@ -91,18 +103,28 @@ class Handshake:
         self.number += 1
         return True
 
+    async def _discover(self, dialogue: Dialogue, carrier: Carrier) -> Greeting | None:
+        call = dialogue.open("server/discover")
+        call.body = self.body(call.id, call.method, b"")
+        if carrier.mirrors:
+            call.headers = self.headers(call.method, None)
+        return discovered(await perform(dialogue, carrier, call, Allowance(self._introduction.probe_seconds)))
+
     async def shake(self, dialogue: Dialogue, carrier: Carrier) -> None:
         """`initialize`, with the newest revision that has it; the server chooses."""
         self.revision = LATEST_HANDSHAKE
         carrier.agree(None)
         call = self._initialize(dialogue)
-        version, greeting = initialized(await perform(dialogue, carrier, call, self._introduction.seconds))
+        version, greeting = initialized(await perform(dialogue, carrier, call, Allowance(self._introduction.seconds)))
         revision = REVISIONS.get(version)
         if revision is None or not revision.handshake:
             raise BadAnswer(f"the server speaks {version[:40]!r}, which is not known here")
         self.revision, self.greeting = revision, greeting
         carrier.agree(revision)
-        carrier.post(encode_notification("notifications/initialized"))
+        # Some servers refuse what arrives before it: where messages go side by side, it is waited for.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._introduction.probe_seconds):
+                await carrier.tell(encode_notification("notifications/initialized"))
         self.number += 1
 
     def _initialize(self, dialogue: Dialogue) -> Call:
@@ -114,3 +136,10 @@ class Handshake:
         }
         call.body = self.body(call.id, call.method, encode(fields)[1:-1])
         return call
+
+
+def _would_speak(error: RpcError) -> bool:
+    """Whether a server that refuses the version says that it has it all the same: it is asked once more."""
+    data: object = error.data
+    supported = cast("dict[str, object]", data).get("supported") if isinstance(data, dict) else None
+    return error.code == UNSUPPORTED_VERSION and isinstance(supported, list) and STATELESS.name in supported

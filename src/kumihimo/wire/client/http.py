@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from kumihimo.wire.client.call import Call
+from kumihimo.wire.client.background import Background
+from kumihimo.wire.client.call import Call, OnReady
 from kumihimo.wire.client.dialogue import Dialogue
 from kumihimo.wire.client.errors import ClientError, ConnectionFailed, ConnectionLost, Refused
+from kumihimo.wire.client.headers import header_lines
 from kumihimo.wire.client.http_answer import HttpAnswer
-from kumihimo.wire.client.http_connection import HttpConnection
-from kumihimo.wire.client.http_pool import HttpPool
+from kumihimo.wire.client.http_connection import Line
+from kumihimo.wire.client.http_pool import pool_for
 from kumihimo.wire.client.targets import Url
 from kumihimo.wire.errors import RpcError
 from kumihimo.wire.jsonrpc import encode_notification
@@ -24,7 +25,7 @@ _GOODBYE_SECONDS = 1.0
 class _Way(NamedTuple):
     """What carries the answer to a call now."""
 
-    connection: HttpConnection
+    connection: Line
     answer: HttpAnswer
 
 
@@ -35,11 +36,11 @@ class HttpCarrier:
         self.dialogue = dialogue
         self.most_bytes = target.most_bytes
         self._target = target
-        self._pool = HttpPool(target)
-        self._own_headers = _header_lines(target)
+        self._pool = pool_for(target)
+        self._own_headers = header_lines(target)
         self._revision: Revision | None = None
         self._session = ""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background()
         self._closed = False
         self._write_heads()
 
@@ -73,7 +74,18 @@ class HttpCarrier:
 
     def post(self, message: bytes) -> None:
         if not self._closed:
-            self._start(self._post(message))
+            self._background.start(self.tell(message))
+
+    async def tell(self, message: bytes) -> None:
+        # Sent once; nobody is there to be told that it was lost.
+        with contextlib.suppress(ClientError, RpcError):
+            connection = self._pool.ready() or await self._pool.connect()
+            answer = HttpAnswer(self, None)
+            connection.ask(self._request(message, b""), answer)
+            try:
+                await answer.over
+            finally:
+                connection.drop(answer)
 
     def abandon(self, call: Call) -> None:
         if isinstance(call.way, _Way):
@@ -88,11 +100,12 @@ class HttpCarrier:
         resumable = self._revision is not None and self._revision.handshake and answer.last_id is not None
         if not resumable or self._closed or answer.attempt >= self._target.resumptions:
             return False
-        self._start(self._resume(answer))
+        self._background.start(self._resume(answer))
         return True
 
-    async def listen(self) -> None:
+    async def listen(self, on_ready: OnReady) -> None:
         answer = HttpAnswer(self, None)
+        answer.on_stream = on_ready
         connection = self._pool.ready() or await self._pool.connect()
         connection.ask(self._get_head + b"\r\n", answer)
         try:
@@ -110,9 +123,7 @@ class HttpCarrier:
                 async with asyncio.timeout(_GOODBYE_SECONDS):
                     await self._say_goodbye()
         self._closed = True
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._background.end()
         self.dialogue.fail_all(lambda call: ConnectionLost("the session was closed", delivered=call.sent))
         self._pool.close()
 
@@ -121,14 +132,6 @@ class HttpCarrier:
         connection = self._pool.ready() or await self._pool.connect()
         connection.ask(self._get_head.replace(b"GET ", b"DELETE ", 1) + b"\r\n", answer)
         await answer.over
-
-    async def _post(self, message: bytes) -> None:
-        """What gets no answer is sent once; nobody is there to be told that it was lost."""
-        answer = HttpAnswer(self, None)
-        with contextlib.suppress(ClientError, RpcError):
-            connection = self._pool.ready() or await self._pool.connect()
-            connection.ask(self._request(message, b""), answer)
-            await answer.over
 
     async def _resume(self, cut: HttpAnswer) -> None:
         call, last_id = cut.call, cut.last_id
@@ -150,11 +153,6 @@ class HttpCarrier:
         call.way = _Way(connection, answer)
         connection.ask(self._get_head + b"Last-Event-ID: %b\r\n\r\n" % last_id, answer)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     def _request(self, body: bytes, headers: bytes) -> bytes:
         return b"%b%bContent-Length: %d\r\n\r\n%b" % (self._post_head, headers, len(body), body)
 
@@ -170,17 +168,3 @@ class HttpCarrier:
             % (self._pool.path, shared)
         )
         self._get_head = b"GET %b HTTP/1.1\r\n%bAccept: text/event-stream\r\n" % (self._pool.path, shared)
-
-
-def _header_lines(target: Url) -> bytes:
-    """The caller's own headers. ConnectionFailed where one can't be sent; its value may be a secret and is not told."""
-    headers = {**target.headers, **({"Authorization": f"Bearer {target.bearer}"} if target.bearer is not None else {})}
-    lines: list[bytes] = []
-    for name, value in headers.items():
-        if not (name + value).isprintable() or ":" in name or " " in name:
-            raise ConnectionFailed(f"the header {name[:60]!r} can't be sent: it holds what a header can't")
-        try:
-            lines.append(f"{name}: {value.strip()}\r\n".encode("latin-1"))
-        except UnicodeEncodeError:
-            raise ConnectionFailed(f"the header {name[:60]!r} can't be sent: it is not Latin-1") from None
-    return b"".join(lines)

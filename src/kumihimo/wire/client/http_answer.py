@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from kumihimo.wire.client.call import Call
+from kumihimo.wire.client.call import Call, OnReady
 from kumihimo.wire.client.dialogue import UNREADABLE, Dialogue, error_of
 from kumihimo.wire.client.errors import BadAnswer, ClientError, ConnectionLost, Refused, SessionGone
 from kumihimo.wire.client.events import Events
+from kumihimo.wire.client.retry_after import seconds_until
 from kumihimo.wire.errors import RpcError
 
 
@@ -49,11 +48,13 @@ class HttpAnswer:
         self.call = call
         self.attempt = attempt
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # Hears that the answer is a stream.
+        self.on_stream: OnReady | None = None
         self.status = 0
         self._carrier = carrier
         self._session = carrier.session
         self._last_id = last_id
-        self._retry_after = b""
+        self._retry_after = ""
         self._events: Events | None = None
         self._parts: list[bytes] = []
         self._size = 0
@@ -69,11 +70,13 @@ class HttpAnswer:
 
     def began(self, status: int, headers: dict[bytes, bytes]) -> None:
         self.status = status
-        self._retry_after = headers.get(b"retry-after", b"")
+        self._retry_after = headers.get(b"retry-after", b"").decode("latin-1")
         if self.call is not None and self.call.method == "initialize" and b"mcp-session-id" in headers:
             self._carrier.begin_session(headers[b"mcp-session-id"].decode("latin-1"))
         if status == 200 and headers.get(b"content-type", b"").lower().startswith(b"text/event-stream"):
             self._events = Events(self._hear, self._carrier.most_bytes)
+            if self.on_stream is not None:
+                self.on_stream()
 
     def came(self, data: bytes) -> None:
         if self._events is not None:
@@ -102,7 +105,8 @@ class HttpAnswer:
             self._fail(error)
 
     def _hear(self, data: bytes) -> None:
-        self._carrier.dialogue.hear(data, self._carrier.post)
+        # What a server asks on the way to an answer belongs to that call and no other.
+        self._carrier.dialogue.hear(data, self._carrier.post, None if self.call is None else (self.call,))
 
     def _stream_ended(self, error: ClientError) -> None:
         waited_for = self.call is not None and not self.call.answer.done()
@@ -130,12 +134,15 @@ class HttpAnswer:
             return SessionGone(self.status, "the server does not know the session")
         error = None if self.status in _NOT_LET_IN else _rpc_error(body)
         reason = body[:300].decode("utf-8", "replace").strip()
-        return error or Refused(self.status, reason, retry_after_seconds=_seconds_until(self._retry_after))
+        return error or Refused(self.status, reason, retry_after_seconds=seconds_until(self._retry_after))
 
     def _too_long(self) -> BadAnswer:
         return BadAnswer(f"the answer has more than {self._carrier.most_bytes} bytes")
 
     def _fail(self, error: Exception) -> None:
+        if self.attempt and isinstance(error, ClientError) and not error.delivered:
+            # The call was taken long ago: only the rest of its answer is refused.
+            error = ConnectionLost(error.reason, delivered=True)
         if self.call is not None:
             self.call.fail(error)
             self._finish()
@@ -145,18 +152,6 @@ class HttpAnswer:
     def _finish(self) -> None:
         if not self.over.done():
             self.over.set_result(None)
-
-
-def _seconds_until(told: bytes) -> float | None:
-    """`Retry-After`: seconds, or a date. None where it says nothing that can be understood."""
-    text = told.decode("latin-1").strip()
-    if text.isascii() and text.isdigit():
-        return float(text)
-    try:
-        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        # TypeError: a date without a zone.
-        return None
 
 
 def _rpc_error(body: bytes) -> RpcError | None:

@@ -23,6 +23,16 @@ class Exchange(Protocol):
     def broke(self, error: ClientError) -> None: ...
 
 
+class Line(Protocol):
+    """What a request is sent by."""
+
+    def ask(self, request: bytes, exchange: Exchange) -> None: ...
+
+    def drop(self, exchange: Exchange) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class HttpConnection(asyncio.Protocol):
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -94,7 +104,10 @@ class HttpConnection(asyncio.Protocol):
         self._headers = {}
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers[name.lower()] = value
+        name = name.lower()
+        # A server may ask for several kinds of login, each in a line of its own.
+        before = self._headers.get(name) if name == b"www-authenticate" else None
+        self._headers[name] = value if before is None else before + b", " + value
 
     def on_headers_complete(self) -> None:
         status: int = self._parser.get_status_code()

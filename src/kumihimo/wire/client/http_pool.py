@@ -3,37 +3,50 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections import deque
-from urllib.parse import urlsplit
+from typing import Protocol
 
+from kumihimo.wire.client.address import Address
 from kumihimo.wire.client.errors import ConnectionFailed
-from kumihimo.wire.client.http_connection import HttpConnection
+from kumihimo.wire.client.http_connection import HttpConnection, Line
 from kumihimo.wire.client.targets import Url
 
 _MOST_IDLE = 64
+
+
+class Pool(Protocol):
+    address: Address
+    host: bytes
+    path: bytes
+
+    def ready(self) -> Line | None: ...
+
+    async def connect(self) -> Line: ...
+
+    def close(self) -> None: ...
+
+
+def pool_for(target: Url) -> Pool:
+    """Connections to the server, with a token where it wants one."""
+    if target.authorization is None:
+        return HttpPool(target)
+    # Few servers need it.
+    from kumihimo.wire.client.authorization.admission import AuthorizedPool
+
+    return AuthorizedPool(target, target.authorization)
 
 
 class HttpPool:
     """`path` and `host` are what a request to this server says. ConnectionFailed where the URL is none."""
 
     def __init__(self, target: Url) -> None:
-        try:
-            parts = urlsplit(target.url)
-            port = parts.port
-        except ValueError as error:
-            raise ConnectionFailed(f"{target.url}: {error}") from None
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConnectionFailed(f"{target.url} is not an http:// or https:// URL")
-        self._hostname = parts.hostname
-        self._port = port or (443 if parts.scheme == "https" else 80)
-        self._tls = (target.tls or ssl.create_default_context()) if parts.scheme == "https" else None
+        self.address = Address(target)
         self._target = target
         self._idle: deque[HttpConnection] = deque()
         self._busy: set[HttpConnection] = set()
         self._closed = False
-        self.host = parts.netloc.rpartition("@")[2].encode("ascii", "ignore")
-        self.path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}".encode("ascii", "ignore")
+        self.host = self.address.host
+        self.path = self.address.path
 
     def ready(self) -> HttpConnection | None:
         """One that is open and unused; None where there is none. The one used last is the freshest."""
@@ -50,16 +63,7 @@ class HttpPool:
 
     async def connect(self) -> HttpConnection:
         """A new one. ConnectionFailed where nobody is there."""
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(self._target.connect_seconds):
-                _, connection = await loop.create_connection(HttpConnection, self._hostname, self._port, ssl=self._tls)
-        except TimeoutError:
-            raise ConnectionFailed(
-                f"{self._target.url}: no connection within {self._target.connect_seconds:g} s"
-            ) from None
-        except (OSError, UnicodeError) as error:
-            raise ConnectionFailed(f"{self._target.url}: {error}") from error
+        connection = await self.address.connect(HttpConnection)
         if self._closed:
             connection.close()
             raise ConnectionFailed("the session was closed")

@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-import msgspec
 from msgspec import Raw
 
 from kumihimo.wire.client.answers import Greeting, Table, ToolAnswer, table, tool_answer
-from kumihimo.wire.client.call import OnProgress
+from kumihimo.wire.client.call import OnProgress, OnReady, OnRequest
 from kumihimo.wire.client.carrier import Carrier
 from kumihimo.wire.client.dialogue import Dialogue
-from kumihimo.wire.client.errors import BadAnswer, ConnectionLost, SessionGone
+from kumihimo.wire.client.errand import Errand
+from kumihimo.wire.client.errors import BadAnswer
 from kumihimo.wire.client.handshake import Handshake
-from kumihimo.wire.client.mirroring import Mirroring
-from kumihimo.wire.client.performing import perform
-from kumihimo.wire.errors import HEADER_MISMATCH, RpcError
-from kumihimo.wire.jsonrpc import encode
+from kumihimo.wire.client.input_required import is_input_required
+from kumihimo.wire.client.listing import Kind, Listing, contents_of
+from kumihimo.wire.client.messenger import Messenger
+from kumihimo.wire.jsonrpc import NO_RAW, encode
 from kumihimo.wire.revision import Revision
 
 SECONDS = 60.0
-_MOST_PAGES = 1000
 
 
 class Session:
-    """Made by `connect`. Methods raise RpcError for an error of the server, and ClientError for everything else."""
+    """Made by `connect`. Methods raise RpcError for an error of the server, and ClientError for everything else.
+
+    What many of them take: `seconds`, how long it may take (0 is for ever); `on_input`, who is asked what the server wants
+    to know because of this call, instead of the `on_request` of the session; and `offers`, what the server may ask for,
+    instead of the capabilities of the introduction, which only the stateless revision says anew with each call.
+    """
 
     def __init__(self, dialogue: Dialogue, carrier: Carrier, handshake: Handshake, seconds: float | None) -> None:
         self._dialogue = dialogue
         self._carrier = carrier
         self._handshake = handshake
         self._seconds = seconds
-        self._mirroring = Mirroring()
-        self._renewing = asyncio.Lock()
+        self._messenger = Messenger(dialogue, carrier, handshake)
 
     @property
     def greeting(self) -> Greeting:
@@ -60,22 +62,25 @@ class Session:
 
     async def close(self) -> None:
         await self._carrier.close()
+        await self._dialogue.end()
 
     # What servers offer.
 
+    async def listing(self, kind: Kind) -> Listing:
+        """All of one kind, with how long that is good and for whom."""
+        return await self._messenger.listing(kind, self._seconds)
+
     async def list_tools(self) -> list[Table]:
-        found = [tool async for tool in self._pages("tools/list", "tools")]
-        self._mirroring.learn(found)
-        return found
+        return (await self.listing("tools")).entries
 
     async def list_resources(self) -> list[Table]:
-        return [resource async for resource in self._pages("resources/list", "resources")]
+        return (await self.listing("resources")).entries
 
     async def list_resource_templates(self) -> list[Table]:
-        return [template async for template in self._pages("resources/templates/list", "resourceTemplates")]
+        return (await self.listing("templates")).entries
 
     async def list_prompts(self) -> list[Table]:
-        return [prompt async for prompt in self._pages("prompts/list", "prompts")]
+        return (await self.listing("prompts")).entries
 
     async def call_tool(
         self,
@@ -86,11 +91,14 @@ class Session:
         on_progress: OnProgress | None = None,
         repeatable: bool = False,
         meta: Mapping[str, Any] | None = None,
+        on_input: OnRequest | None = None,
+        offers: Mapping[str, Any] | None = None,
     ) -> ToolAnswer:
         """`repeatable`: the call changes nothing, or may be carried out twice. `meta` is told beside the arguments."""
         raw = await self.call_tool_raw(
-            name, arguments, seconds=seconds, on_progress=on_progress, repeatable=repeatable, meta=meta
-        )
+            name, arguments, seconds=seconds, on_progress=on_progress, repeatable=repeatable, meta=meta,
+            on_input=on_input, offers=offers,
+        )  # fmt: skip
         answer = tool_answer(raw)
         if answer.result_type != "complete":
             raise BadAnswer(f"the tool answered {answer.result_type!r}, which was not offered to it")
@@ -105,49 +113,72 @@ class Session:
         on_progress: OnProgress | None = None,
         repeatable: bool = False,
         meta: Mapping[str, Any] | None = None,
+        on_input: OnRequest | None = None,
+        offers: Mapping[str, Any] | None = None,
     ) -> Raw:
         """The same, with the result as it came: for whoever passes it on."""
         given = arguments if isinstance(arguments, Raw) else Raw(encode(dict(arguments or {})))
         fields = b'"name":%b,"arguments":%b' % (encode(name), given)
         beside = encode(dict(meta))[1:-1] if meta else b""
-        for again in (True, False):
-            mirrored = self._mirroring.headers(name, given) if self._carrier.mirrors else b""
-            try:
-                return await self.request(
-                    "tools/call", fields, named=name, mirrored=mirrored, seconds=seconds, on_progress=on_progress,
-                    repeatable=repeatable, meta=beside,
-                )  # fmt: skip
-            except RpcError as error:
-                # The server has looked at nothing but the headers: it is asked which it wants, once.
-                if error.code != HEADER_MISMATCH or not again or self.revision.handshake:
-                    raise
-                await self.list_tools()
-        raise AssertionError("the second time returns or raises")
+        errand = Errand("tools/call", fields, name, given, on_progress, repeatable, beside, on_input, offers)
+        return await self._messenger.run(errand, self._seconds if seconds is None else seconds)
 
-    async def read_resource(self, uri: str, *, seconds: float | None = None) -> list[Table]:
+    async def read_resource(
+        self,
+        uri: str,
+        *,
+        seconds: float | None = None,
+        on_input: OnRequest | None = None,
+        offers: Mapping[str, Any] | None = None,
+    ) -> list[Table]:
+        return (await self.resource(uri, seconds=seconds, on_input=on_input, offers=offers)).entries
+
+    async def resource(
+        self,
+        uri: str,
+        *,
+        seconds: float | None = None,
+        on_input: OnRequest | None = None,
+        offers: Mapping[str, Any] | None = None,
+    ) -> Listing:
+        """What a resource holds, with how long that is good and for whom."""
+        fields = b'"uri":%b' % encode(uri)
         result = await self.request(
-            "resources/read", b'"uri":%b' % encode(uri), named=uri, seconds=seconds, repeatable=True
+            "resources/read", fields, named=uri, seconds=seconds, repeatable=True, on_input=on_input, offers=offers
         )
-        return _listed(table(result), "contents")
+        return contents_of(_complete(result))
 
     async def get_prompt(
-        self, name: str, arguments: Mapping[str, str] | None = None, *, seconds: float | None = None
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        seconds: float | None = None,
+        on_input: OnRequest | None = None,
+        offers: Mapping[str, Any] | None = None,
     ) -> Table:
         fields = b'"name":%b,"arguments":%b' % (encode(name), encode(dict(arguments or {})))
-        return table(await self.request("prompts/get", fields, named=name, seconds=seconds, repeatable=True))
+        result = await self.request(
+            "prompts/get", fields, named=name, seconds=seconds, repeatable=True, on_input=on_input, offers=offers
+        )
+        return table(_complete(result))
 
     async def ping(self, *, seconds: float | None = None) -> None:
         """Whether the server is there. The stateless revisions have no ping of their own."""
         method = "ping" if self.revision.handshake else "server/discover"
         await self.request(method, seconds=seconds, repeatable=True)
 
-    async def listen(self, *, tools: bool = True, prompts: bool = True, resources: bool = True) -> None:
-        """Hear of changes by `on_notification`, until the server ends it or this is cancelled."""
+    async def listen(
+        self, *, tools: bool = True, prompts: bool = True, resources: bool = True, on_ready: OnReady | None = None
+    ) -> None:
+        """Hear of changes by `on_notification`, until the server ends it or this is cancelled. From the moment that
+        `on_ready` hears of nothing is missed."""
         if self.revision.handshake:
-            await self._carrier.listen()
+            await self._carrier.listen(on_ready or _nothing)
             return
         wanted = {"toolsListChanged": tools, "promptsListChanged": prompts, "resourcesListChanged": resources}
-        await self.request("subscriptions/listen", b'"notifications":%b' % encode(wanted), seconds=0)
+        fields = b'"notifications":%b' % encode(wanted)
+        await self._messenger.run(Errand("subscriptions/listen", fields, on_ready=on_ready), 0)
 
     async def request(
         self,
@@ -155,73 +186,27 @@ class Session:
         fields: bytes = b"",
         *,
         named: str | None = None,
-        mirrored: bytes = b"",
         seconds: float | None = None,
         on_progress: OnProgress | None = None,
         repeatable: bool = False,
         meta: bytes = b"",
+        on_input: OnRequest | None = None,
+        offers: Mapping[str, Any] | None = None,
     ) -> Raw:
         """Any method: `fields` are its parameters as JSON without the braces, `meta` what is told beside them in `_meta`.
-        `seconds` of 0 is for ever.
 
-        Sent a second time only where the server has certainly not acted on it, or where that does no harm.
+        Sent a second time only where the server has certainly not acted on it, or where that does no harm. Where the server
+        asks for input and there is nobody to ask, this is what is answered.
         """
-        state = self._handshake.number
-        try:
-            return await self._once(method, fields, named, mirrored, seconds, on_progress, meta)
-        except SessionGone:
-            await self._renew(state)
-        except (BadAnswer, RpcError):
-            raise
-        except ConnectionLost:
-            if not repeatable:
-                raise
-        return await self._once(method, fields, named, mirrored, seconds, on_progress, meta)
-
-    async def _once(
-        self,
-        method: str,
-        fields: bytes,
-        named: str | None,
-        mirrored: bytes,
-        seconds: float | None,
-        on_progress: OnProgress | None,
-        meta: bytes,
-    ) -> Raw:
-        call = self._dialogue.open(method, on_progress)
-        call.body = self._handshake.body(call.id, method, fields, progress=on_progress is not None, meta=meta)
-        if self._carrier.mirrors and not self.revision.handshake:
-            call.headers = self._handshake.headers(method, named) + mirrored
-        return await perform(self._dialogue, self._carrier, call, self._seconds if seconds is None else seconds)
-
-    async def _renew(self, seen: int) -> None:
-        """Shake hands again; of many calls that find the session gone, one does."""
-        async with self._renewing:
-            if self._handshake.number == seen:
-                await self._carrier.renew()
-                await self._handshake.shake(self._dialogue, self._carrier)
-
-    async def _pages(self, method: str, key: str) -> AsyncIterator[Table]:
-        cursor: str | None = None
-        seen: set[str] = set()
-        for _ in range(_MOST_PAGES):
-            fields = b"" if cursor is None else b'"cursor":%b' % encode(cursor)
-            page = table(await self.request(method, fields, repeatable=True))
-            for entry in _listed(page, key):
-                yield entry
-            following = page.get("nextCursor")
-            if not isinstance(following, str):
-                return
-            if following in seen:
-                break
-            seen.add(following)
-            cursor = following
-        raise BadAnswer(f"{method} never ends")
+        errand = Errand(method, fields, named, NO_RAW, on_progress, repeatable, meta, on_input, offers)
+        return await self._messenger.run(errand, self._seconds if seconds is None else seconds)
 
 
-def _listed(found: Table, key: str) -> list[Table]:
-    entries = found.get(key, [])
-    try:
-        return msgspec.convert(entries, list[Table])
-    except msgspec.ValidationError:
-        raise BadAnswer(f"{key} is no list of objects") from None
+def _nothing() -> None:
+    """Nobody needs to know."""
+
+
+def _complete(result: Raw) -> Raw:
+    if is_input_required(result):
+        raise BadAnswer("the server asks for input, which was not offered to it")
+    return result

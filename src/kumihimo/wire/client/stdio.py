@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from kumihimo.wire.client.call import Call
+from kumihimo.wire.client.call import Call, OnReady
 from kumihimo.wire.client.dialogue import Dialogue
 from kumihimo.wire.client.errors import ConnectionFailed, ConnectionLost
 from kumihimo.wire.client.lines import Lines
 from kumihimo.wire.client.process import ServerProcess
+from kumihimo.wire.client.room import Room
 from kumihimo.wire.client.targets import Command
 from kumihimo.wire.jsonrpc import encode_notification
 from kumihimo.wire.revision import Revision
@@ -42,32 +43,6 @@ class _Errors(asyncio.Protocol):
         self.over.set()
 
 
-class _Writing(asyncio.BaseProtocol):
-    """Holds whoever sends while the server is behind with reading."""
-
-    def __init__(self) -> None:
-        self._room = asyncio.Event()
-        self._room.set()
-        self.closed = False
-
-    def pause_writing(self) -> None:
-        self._room.clear()
-
-    def resume_writing(self) -> None:
-        self._room.set()
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the base class's signature
-        self.closed = True
-        self._room.set()
-
-    @property
-    def crowded(self) -> bool:
-        return not self._room.is_set()
-
-    async def room(self) -> None:
-        await self._room.wait()
-
-
 class StdioCarrier:
     mirrors = False
 
@@ -75,7 +50,9 @@ class StdioCarrier:
         self._command = command
         self._dialogue = dialogue
         self._lines = Lines(command.most_bytes)
-        self._writing = _Writing()
+        self._writing = Room()
+        self._loop = asyncio.get_running_loop()
+        self._outgoing: list[bytes] = []
         self._errors = _Errors()
         self._process: ServerProcess | None = None
         self._writer: asyncio.WriteTransport | None = None
@@ -114,11 +91,23 @@ class StdioCarrier:
         if call.answer.done():
             return
         call.sent = True
-        self._writer.write(call.body + b"\n")
+        self.post(call.body)
 
     def post(self, message: bytes) -> None:
-        if self._writer is not None and not self._writing.closed:
-            self._writer.write(message + b"\n")
+        """What is sent in one turn of the loop is written in one piece, and wakes the server once."""
+        if not self._outgoing:
+            self._loop.call_soon(self._flush)
+        self._outgoing.append(message)
+
+    def _flush(self) -> None:
+        messages, self._outgoing = self._outgoing, []
+        if messages and self._writer is not None and not self._writing.closed:
+            self._writer.write(b"\n".join((*messages, b"")))
+
+    async def tell(self, message: bytes) -> None:
+        self.post(message)
+        self._flush()
+        await self._writing.room()
 
     def abandon(self, call: Call) -> None:
         # Of these two the protocol says that they are not cancelled.
@@ -131,14 +120,16 @@ class StdioCarrier:
     async def renew(self) -> None:
         """A pipe has no session besides itself."""
 
-    async def listen(self) -> None:
+    async def listen(self, on_ready: OnReady) -> None:
         """Everything comes by the one pipe: this ends with it."""
+        on_ready()
         if self._process is not None:
             await self._process.ended()
 
     async def close(self) -> None:
         self._closing = True
         self._lost = self._lost or "the session was closed"
+        self._flush()
         if self._writer is not None:
             self._writer.close()
         if self._process is not None:

@@ -9,6 +9,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from kumihimo.wire.client.authorization.authorization import Authorization
+
 # A message that is longer is not an answer that anybody could use.
 MOST_BYTES = 64 * 1024 * 1024
 CONNECT_SECONDS = 10.0
@@ -31,11 +33,18 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class Url(Struct, frozen=True, kw_only=True):
-    """A server behind Streamable HTTP, `http://` or `https://`."""
+    """A server on the network.
+
+    `carrier` is how it is spoken to: by Streamable HTTP, or as servers of the first revision are, by a stream of events and
+    POSTs beside it; one that refuses the former is tried by the latter. A `ws://` or `wss://` URL is always a WebSocket.
+    """
 
     url: str
+    carrier: Literal["streamable", "sse", "websocket"] = "streamable"
     headers: Mapping[str, str] = {}
     bearer: str | None = None
+    # Who has the tokens, for a server that wants a login. Instead of a bearer, not beside it.
+    authorization: Authorization | None = None
     tls: ssl.SSLContext | None = None
     most_bytes: int = MOST_BYTES
     connect_seconds: float = CONNECT_SECONDS

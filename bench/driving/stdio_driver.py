@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from messages import INITIALIZE, INITIALIZED, require_good
-from processes import Usage, resident_megabytes, usage
+from driving.messages import INITIALIZE, INITIALIZED, require_good
+from driving.processes import Usage, resident_megabytes, usage
 
 _READ_BYTES = 1 << 18
 
@@ -19,10 +19,17 @@ _READ_BYTES = 1 << 18
 class StdioServer:
     """A running server and its line."""
 
-    def __init__(self, command: list[str], environment: dict[str, str], folder: Path) -> None:
+    def __init__(self, command: list[str], environment: dict[str, str], folder: Path, *, quiet: bool = False) -> None:
+        """`quiet`: what it complains about is not shown."""
         started = time.perf_counter()
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=environment, bufsize=0
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if quiet else None,
+            cwd=folder,
+            env=environment,
+            bufsize=0,
         )
         assert self.process.stdin
         assert self.process.stdout

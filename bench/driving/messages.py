@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 REVISION = "2025-11-25"
@@ -29,15 +28,6 @@ LIST_TOOLS = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 def call(number: int, tool: str, arguments: dict[str, Any]) -> bytes:
     params = {"name": tool, "arguments": arguments}
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode()
-
-
-def calls_of_get_task(tasks: Sequence[str]) -> list[bytes]:
-    """Every task in turn, so that no answer is the one before."""
-    return [call(number, "get_task", {"task_id": tasks[number % len(tasks)]}) for number in range(1, DISTINCT + 1)]
-
-
-def calls_of_add() -> list[bytes]:
-    return [call(number, "add", {"a": number, "b": 1}) for number in range(1, DISTINCT + 1)]
 
 
 def require_good(answer: bytes) -> None:

@@ -10,10 +10,12 @@ from itertools import cycle
 from typing import cast
 
 import uvloop
-from messages import INITIALIZE, INITIALIZED, REVISION
-from processes import Usage, usage
+from driving.messages import INITIALIZE, INITIALIZED, REVISION
+from driving.processes import Usage, usage
 
-_LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+CHUNKED = re.compile(rb"transfer-encoding: *chunked", re.IGNORECASE)
+LAST_CHUNK = b"0\r\n\r\n"
 _SESSION = re.compile(rb"mcp-session-id: *([^\r]+)", re.IGNORECASE)
 
 
@@ -35,6 +37,10 @@ class HttpTarget:
         if session is not None:
             self._head += b"mcp-session-id: %b\r\n" % session[1]
         asyncio.run(self._ask(INITIALIZED))
+
+    def ask(self, message: bytes) -> bytes:
+        """One request on a connection of its own; chunks are not put together."""
+        return asyncio.run(self._ask(message))[1]
 
     def request(self, message: bytes) -> bytes:
         return self._head + b"content-length: %d\r\n\r\n" % len(message) + message
@@ -60,8 +66,11 @@ class HttpTarget:
         head = await reader.readuntil(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 20"):
             raise RuntimeError(f"refused: {head[:400]!r}")
-        length = _LENGTH.search(head)
-        body = await reader.readexactly(int(length[1])) if length else b""
+        length = LENGTH.search(head)
+        if length is not None:
+            body = await reader.readexactly(int(length[1]))
+        else:
+            body = await reader.readuntil(LAST_CHUNK) if CHUNKED.search(head) else b""
         writer.close()
         return head, body
 
@@ -85,7 +94,7 @@ class _Line(asyncio.Protocol):
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0:
             return
-        length = _LENGTH.search(self._buffer, 0, end)
+        length = LENGTH.search(self._buffer, 0, end)
         if length is None or not self._buffer.startswith(b"HTTP/1.1 200"):
             self._end(RuntimeError(f"not an answer to measure: {self._buffer[:400]!r}"))
             return
@@ -101,9 +110,9 @@ class _Line(asyncio.Protocol):
         else:
             self._end(None)
 
-    def connection_lost(self, error: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
         if not self.over.done():
-            self.over.set_exception(error or EOFError("the server has closed a connection"))
+            self.over.set_exception(exc or EOFError("the server has closed a connection"))
 
     def _end(self, error: Exception | None) -> None:
         if error is None:

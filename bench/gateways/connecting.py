@@ -1,0 +1,69 @@
+"""How long it takes until fifty servers are connected: all at once, one after the other, and the slowest by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from tables import budget, median, show
+
+from kumihimo import Hub
+
+SERVERS = 50
+SLOWEST_SECONDS = 0.5
+ROUNDS = 5
+MOST = 1.2
+"""`In the time of the slowest`, and what starting fifty processes takes."""
+_SCRIPT = Path(__file__).resolve().parent / "greeting_server.sh"
+
+
+def delays() -> list[float]:
+    """Every server is a little slower than the one before: who comes last must not wait for the others."""
+    return [SLOWEST_SECONDS * number / SERVERS for number in range(1, SERVERS + 1)]
+
+
+def seconds_to_connect(folder: Path, delays: list[float], *, at_once: bool) -> float:
+    """A hub of its own, from the first wish to the last session."""
+    return uvloop.run(_connect(folder, delays, at_once))
+
+
+async def _connect(folder: Path, delays: list[float], at_once: bool) -> float:
+    servers: list[dict[str, Any]] = [
+        {"name": f"server-{number}", "command": "sh", "args": [str(_SCRIPT), f"{delay:.3f}"]}
+        for number, delay in enumerate(delays)
+    ]
+    names = [server["name"] for server in servers]
+    async with Hub(servers, root=folder) as hub:
+        started = time.perf_counter()
+        if at_once:
+            await asyncio.gather(*(hub.connect(name) for name in names))
+        else:
+            for name in names:
+                await hub.connect(name)
+        took = time.perf_counter() - started
+        missing = [name for name in names if not hub.is_connected(name)]
+        if missing:
+            raise RuntimeError(f"not connected: {missing}")
+    return took
+
+
+def run(folder: Path) -> None:
+    together: list[float] = []
+    alone: list[float] = []
+    for _ in range(ROUNDS):
+        together.append(seconds_to_connect(folder, delays(), at_once=True) * 1000)
+        alone.append(seconds_to_connect(folder, delays()[-1:], at_once=True) * 1000)
+    in_turn = seconds_to_connect(folder, delays(), at_once=False) * 1000
+    show(
+        f"Connecting: {SERVERS} servers that greet after {delays()[0] * 1000:.0f} to {SLOWEST_SECONDS * 1000:.0f} ms",
+        ["what", "median ms", "least", "most"],
+        [
+            ["the slowest alone", median(alone), min(alone), max(alone)],
+            [f"all {SERVERS} at once", median(together), min(together), max(together)],
+            ["one after the other", in_turn, in_turn, in_turn],
+        ],
+    )
+    budget(f"{SERVERS} servers, of the slowest's time", median(together) / median(alone), MOST)

@@ -1,0 +1,80 @@
+"""Run the official conformance suite against a client on our wire, and count its checks.
+
+One line is printed for each run, `NAME: N passed, M failed`. The exit code is 1 if any check failed, or if a scenario that
+belongs to the run had no checks. What is excused is named with its reason, and is not counted.
+"""
+
+import argparse
+import re
+import sys
+
+from judge import ROOT, Run, Verdict, ask, has_npm, judge
+
+CLIENT = ROOT / "tests" / "conformance" / "client.py"
+RUNS = (
+    ("0.1.16 client all", "0.1.16", ("--suite", "all"), ()),
+    ("0.2.0-alpha.12 client 2026-07-28", "0.2.0-alpha.12", ("--requirements", "2026-07-28"), ("--requirements", "2026-07-28")),
+)  # fmt: skip
+# Only what needs something that we truly do not have.
+_NO_PROOF = "tokens that are bound to a key (DPoP) are an extension that we do not have"
+EXCUSED = {"auth/dpop": _NO_PROOF, "auth/dpop-nonce": _NO_PROOF}
+SECONDS = 60
+
+
+def expected(version: str, options: tuple[str, ...]) -> set[str]:
+    """The client scenarios that belong to a run, as the suite itself lists them."""
+    listed = ask(version, "list", *(options or ("--client",)))
+    _, _, clients = listed.partition("Client scenarios")
+    mandatory, _, _ = clients.partition("\n\n")
+    return set(re.findall(r"^ +- (\S+)", mandatory, re.MULTILINE))
+
+
+def problems(found: Run, names: set[str]) -> list[str]:
+    counted = {verdict.scenario: verdict for verdict in found.verdicts}
+    silent = [
+        f"no checks {name}"
+        for name in sorted(names | counted.keys())
+        if name not in EXCUSED and not _checks(counted.get(name))
+    ]
+    return silent + [f"failed {label}" for verdict in found.verdicts for label in verdict.failed]
+
+
+def _checks(verdict: Verdict | None) -> int:
+    return len(verdict.passed) + len(verdict.failed) if verdict else 0
+
+
+def run(name: str, version: str, options: tuple[str, ...], listing: tuple[str, ...], *, verbose: bool) -> bool:
+    """One run of the suite; True where nothing is wrong with it."""
+    names = expected(version, listing)
+    command = f"{sys.executable} {CLIENT}"
+    whole = judge(name, version, "client", "--command", command, *options, "--timeout", str(SECONDS * 1000))
+    found = Run([verdict for verdict in whole.verdicts if verdict.scenario not in EXCUSED], whole.said)
+    wrong = problems(found, names) or ([] if names else ["the suite lists no scenarios"])
+    print(f"{name}: {found.count('passed')} passed, {found.count('failed')} failed", flush=True)
+    for problem in wrong:
+        print(f"  {problem}")
+    for verdict in found.verdicts:
+        for label in verdict.warnings:
+            print(f"  warning {label}")
+    for scenario, reason in EXCUSED.items():
+        if scenario in names | {verdict.scenario for verdict in whole.verdicts}:
+            print(f"  excused {scenario}: {reason}")
+    if verbose or not found.count("passed"):
+        print(whole.said[-8000:])
+    return not wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", help="a part of the name of the runs to do")
+    parser.add_argument("--verbose", action="store_true", help="show what the suite prints")
+    arguments = parser.parse_args()
+    if not has_npm():
+        print("npm is not installed: it brings the conformance suite", file=sys.stderr)
+        return 1
+    good = [run(*one, verbose=arguments.verbose) for one in RUNS if (arguments.only or "") in one[0]]
+    return 0 if good and all(good) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,107 @@
+"""The hubs that a process has opened, and the desks at which its callers sit."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kumihimo.hub.desk import Desk
+from kumihimo.operations.operation import Caller
+from kumihimo.surfaces.hubs.recorder import Recorder
+from kumihimo.surfaces.hubs.seats import Seat
+from kumihimo.surfaces.hubs.watched_hub import LOOK_SECONDS, WatchedHub
+
+if TYPE_CHECKING:
+    from kumihimo.domain.identifiers import Identifiers
+    from kumihimo.settings import Settings
+    from kumihimo.surfaces.hubs.recorder import Write
+
+# What is known of a caller is looked up again after so long: its project may move, its permission change.
+SEAT_SECONDS = 5.0
+_MOST_SEATS = 4096
+
+FindSeat = Callable[[Caller], Awaitable[Seat]]
+_Seated = tuple[float, Seat, Desk]
+
+
+class Hubs:
+    """Used by one event loop. `find_seat` asks the board, in whatever thread may do so."""
+
+    def __init__(self, settings: Settings, identifiers: Identifiers, find_seat: FindSeat, write: Write) -> None:
+        self._settings = settings
+        self._find_seat = find_seat
+        self._recorder = Recorder(write, identifiers)
+        self._hubs: dict[Path, WatchedHub] = {}
+        self._desks: dict[Any, _Seated] = {}
+        self._clients: dict[Hashable, tuple[WatchedHub, Desk]] = {}
+        self._closed = False
+
+    async def desk(self, caller: Caller) -> Desk:
+        """What this caller sees. KumihimoError where its project is unknown or its servers are not well configured."""
+        found = self._desks.get(_key(caller))
+        if found is None or found[0] < time.monotonic():
+            found = await self._seated(caller)
+        await self._hub(found[1].folder).current()
+        return found[2]
+
+    def known(self, client: Hashable) -> Desk | None:
+        """The desk of a client that sat there a moment ago, and need not be asked again who it is."""
+        found = self._clients.get(client)
+        return found[1] if found is not None and found[0].fresh else None
+
+    def remember(self, client: Hashable, desk: Desk) -> None:
+        """For as long as the files of its hub need not be looked at."""
+        if len(self._clients) >= _MOST_SEATS:
+            self._clients.clear()
+        self._clients[client] = (self.hub_of(desk), desk)
+
+    def hub_of(self, desk: Desk) -> WatchedHub:
+        return next(watched for watched in self._hubs.values() if watched.hub is desk.hub)
+
+    async def watch(self, desk: Desk, on_changed: Callable[[], None]) -> None:
+        """Tell whenever there may be other tools than before, until this is cancelled."""
+        watched = self.hub_of(desk)
+        watched.hub.on_changed = on_changed
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            await watched.current()
+
+    async def close(self) -> None:
+        """End every server that was started, and keep what was noted."""
+        self._closed = True
+        hubs, self._hubs = list(self._hubs.values()), {}
+        self._desks.clear()
+        self._clients.clear()
+        await asyncio.gather(*(watched.hub.close() for watched in hubs))
+        await self._recorder.close()
+
+    async def _seated(self, caller: Caller) -> _Seated:
+        seat = await self._find_seat(caller)
+        hub = self._hub(seat.folder).hub
+        desk = Desk(
+            hub,
+            worktree=seat.worktree,
+            caller=seat.caller,
+            permission=seat.permission,
+            record=partial(self._recorder.note, seat),
+        )
+        if len(self._desks) >= _MOST_SEATS:
+            self._desks.clear()
+        found = self._desks[_key(caller)] = (time.monotonic() + SEAT_SECONDS, seat, desk)
+        return found
+
+    def _hub(self, folder: Path) -> WatchedHub:
+        found = self._hubs.get(folder)
+        if found is None:
+            settings = self._settings
+            found = self._hubs[folder] = WatchedHub(folder, settings.config_folder, settings.hub_config)
+        return found
+
+
+def _key(caller: Caller) -> Any:
+    """What makes it the same caller; the session of a run, for one, is another value each time."""
+    return caller.actor, caller.place, caller.execution_id, caller.only, caller.instance_id

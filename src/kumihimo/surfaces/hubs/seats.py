@@ -1,0 +1,96 @@
+"""Where a caller sits at the hub: of which project it is, in which folder it works, and what it may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from kumihimo.domain.errors import KumihimoError, NoProject, ProjectUnclear
+from kumihimo.hub.permission import EVERYTHING, Permission
+from kumihimo.operations.operation import Caller
+from kumihimo.services.board import Board
+from kumihimo.services.projects import Place
+from kumihimo.settings import HUB_FILES, PROJECT_FILE, Flags, Settings, load
+
+_MARKS = (*HUB_FILES, PROJECT_FILE, ".git")
+
+
+class Seat(Struct, frozen=True):
+    """`folder` is the project's, whose hub it is; `worktree` is where the caller works; `actor` is what the log says."""
+
+    folder: Path
+    worktree: Path | None
+    actor: str
+    permission: Permission = EVERYTHING
+    project_id: str | None = None
+    execution_id: str | None = None
+
+    @property
+    def caller(self) -> str:
+        """Whose answers are kept apart from those of others."""
+        return self.execution_id or self.actor
+
+
+def project_folder(folder: Path) -> Path:
+    """The nearest folder above that is a project's by what lies in it; this one where none is."""
+    return next(
+        (place for place in (folder, *folder.parents) if any((place / mark).exists() for mark in _MARKS)), folder
+    )
+
+
+def seat_of(settings: Settings, board: Board, caller: Caller) -> Seat:
+    """KumihimoError where its project is not known."""
+    if caller.execution_id is not None:
+        run = board.executions.show(caller.execution_id)
+        where = run.working_directory
+        return _agent_seat(board, run.agent_id, run.project_id or "", where, caller.actor, run.id)
+    if caller.only is not None:
+        return _agent_seat(board, *caller.only, _working_directory(board, caller), caller.instance_id or caller.actor)
+    return _owner_seat(settings, board, caller)
+
+
+def _owner_seat(settings: Settings, board: Board, caller: Caller) -> Seat:
+    """Who named a project is in its folder; else it is where the process was started, project of the board or not."""
+    place = caller.place
+    if place.project is not None:
+        project = board.projects.show(place.project)
+        return Seat(Path(project.working_directory), None, caller.actor, project_id=project.id)
+    folder = Path(place.folder or settings.folder)
+    try:
+        project = board.projects.at(Place(None, str(folder)))
+    except (ProjectUnclear, NoProject):
+        return Seat(project_folder(folder), None, caller.actor)
+    inside = folder.is_relative_to(project.working_directory)
+    return Seat(
+        project_folder(folder),
+        folder if inside and folder != Path(project.working_directory) else None,
+        caller.actor,
+        project_id=project.id if inside else None,
+    )
+
+
+def _agent_seat(
+    board: Board, agent_id: str, project_id: str, where: str | None, actor: str, execution_id: str | None = None
+) -> Seat:
+    project = board.projects.show(project_id)
+    folder = Path(project.working_directory)
+    worktree = Path(where) if where and Path(where) != folder else None
+    name = board.agents.show(agent_id).name
+    return Seat(folder, worktree, actor, permission_of(folder, name), project.id, execution_id)
+
+
+def _working_directory(board: Board, caller: Caller) -> str | None:
+    if caller.instance_id is None:
+        return None
+    return board.instances.working_directory(caller.instance_id)
+
+
+def permission_of(folder: Path, agent: str) -> Permission:
+    """What the settings that hold in the project say of the agent. Settings that can't be read allow nothing."""
+    try:
+        definition = load(Flags(), os.environ, folder).agents.get(agent)
+    except KumihimoError:
+        return Permission(allow=())
+    return EVERYTHING if definition is None else Permission(definition.hub.allow, definition.hub.deny)

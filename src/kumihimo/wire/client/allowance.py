@@ -1,0 +1,54 @@
+"""How long a call may take in all, however often it is sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+class Allowance:
+    """It is used up while a call is under way, and stands still while somebody is asked what the server wants to know.
+
+    `seconds` is what there was in the beginning; 0 or None is for ever.
+    """
+
+    __slots__ = ("_held", "_left", "_over", "_since", "_timer", "seconds")
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds or 0.0
+        self._left = self.seconds
+        self._held = 0
+        self._since = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._over: Callable[[float], None] | None = None
+
+    @property
+    def used_up(self) -> bool:
+        return self.seconds > 0 >= self._left
+
+    def begin(self, over: Callable[[float], None]) -> None:
+        """From now on it is used up; `over` hears when it is, and how much it was."""
+        self._over = over
+        if self.seconds and not self._held:
+            loop = asyncio.get_running_loop()
+            self._since = loop.time()
+            self._timer = loop.call_at(self._since + self._left, over, self.seconds)
+
+    def end(self) -> None:
+        self._over = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._left -= asyncio.get_running_loop().time() - self._since
+
+    def hold(self) -> None:
+        """Somebody is being asked. Of many who are, the last ends it with `release`."""
+        self._held += 1
+        over = self._over
+        self.end()
+        self._over = over
+
+    def release(self) -> None:
+        self._held -= 1
+        if self._over is not None:
+            self.begin(self._over)

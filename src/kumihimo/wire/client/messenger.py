@@ -1,0 +1,110 @@
+"""Errands on their way: sent, sent again where that does no harm, and with what a server wants to know in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from kumihimo.wire.client.allowance import Allowance
+from kumihimo.wire.client.carrier import Carrier
+from kumihimo.wire.client.dialogue import Dialogue
+from kumihimo.wire.client.errand import Errand
+from kumihimo.wire.client.errors import BadAnswer, ConnectionLost, SessionGone
+from kumihimo.wire.client.handshake import Handshake
+from kumihimo.wire.client.input_required import METHODS, MOST_ROUNDS, input_required, is_input_required
+from kumihimo.wire.client.listing import Kind, Listing, listing
+from kumihimo.wire.client.mirroring import Mirroring
+from kumihimo.wire.client.performing import perform
+from kumihimo.wire.errors import HEADER_MISMATCH, RpcError
+
+# A server that only wants to be asked again is asked after this long, and twice as long each time.
+_ROUND_SECONDS = 0.02
+_MOST_ROUND_SECONDS = 1.0
+
+
+class Messenger:
+    def __init__(self, dialogue: Dialogue, carrier: Carrier, handshake: Handshake) -> None:
+        self._dialogue = dialogue
+        self._carrier = carrier
+        self._handshake = handshake
+        self._mirroring = Mirroring()
+        self._renewing = asyncio.Lock()
+
+    async def listing(self, kind: Kind, seconds: float | None) -> Listing:
+        """`seconds` is for each page."""
+
+        def ask(method: str, fields: bytes) -> Awaitable[Raw]:
+            return self.run(Errand(method, fields, repeatable=True), seconds)
+
+        found = await listing(kind, ask)
+        if kind == "tools" and self._mirrors:
+            return replace(found, entries=self._mirroring.learn(found.entries))
+        return found
+
+    async def run(self, errand: Errand, seconds: float | None) -> Raw:
+        """The answer, as it came. Where the server wants to know something first, and there is somebody to ask, they are;
+        the time that this takes does not count."""
+        allowance = Allowance(seconds)
+        result = await self._send(errand, allowance)
+        if errand.method not in METHODS or self._handshake.revision.handshake or not is_input_required(result):
+            return result
+        ask = errand.on_input or self._dialogue.questions.on_request
+        wait = _ROUND_SECONDS
+        for _ in range(MOST_ROUNDS):
+            wanted = input_required(result)
+            if wanted is None or (wanted.input_requests and ask is None):
+                return result
+            if not wanted.input_requests:
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, _MOST_ROUND_SECONDS)
+            fields = b",".join(part for part in (errand.fields, await wanted.answered(ask)) if part)
+            result = await self._send(replace(errand, fields=fields), allowance)
+        if input_required(result) is not None:
+            raise BadAnswer(f"the server asked for input more than {MOST_ROUNDS} times")
+        return result
+
+    @property
+    def _mirrors(self) -> bool:
+        return self._carrier.mirrors and not self._handshake.revision.handshake
+
+    async def _send(self, errand: Errand, allowance: Allowance) -> Raw:
+        """Sent a second time only where the server has certainly not acted on it, or where that does no harm."""
+        state = self._handshake.number
+        try:
+            return await self._once(errand, allowance)
+        except SessionGone:
+            await self._renew(state)
+        except BadAnswer:
+            raise
+        except ConnectionLost:
+            if not errand.repeatable:
+                raise
+        except RpcError as error:
+            if error.code != HEADER_MISMATCH or not errand.arguments or not self._mirrors:
+                raise
+            # The server has looked at nothing but the headers: it is asked which it wants.
+            await self.listing("tools", allowance.seconds)
+        return await self._once(errand, allowance)
+
+    def _once(self, errand: Errand, allowance: Allowance) -> Awaitable[Raw]:
+        call = self._dialogue.open(errand.method, errand.on_progress, errand.on_input)
+        call.on_ready = errand.on_ready
+        call.body = self._handshake.body(
+            call.id, errand.method, errand.fields, progress=errand.on_progress is not None, meta=errand.meta,
+            offers=errand.offers,
+        )  # fmt: skip
+        if self._mirrors:
+            call.headers = self._handshake.headers(errand.method, errand.named)
+            if errand.arguments:
+                call.headers += self._mirroring.headers(errand.named or "", errand.arguments)
+        return perform(self._dialogue, self._carrier, call, allowance)
+
+    async def _renew(self, seen: int) -> None:
+        """Shake hands again; of many calls that find the session gone, one does."""
+        async with self._renewing:
+            if self._handshake.number == seen:
+                await self._carrier.renew()
+                await self._handshake.shake(self._dialogue, self._carrier)

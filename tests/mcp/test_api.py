@@ -1,0 +1,98 @@
+"""`/api/v1`: every operation for the owner, and for nobody else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+
+from kumihimo.domain.token import Token
+from kumihimo.operations.catalogue import every
+from tests.hub.hub_kit import Scripted
+from tests.mcp.http_door import HttpDoor, Response
+
+
+def api(door: HttpDoor, path: str, body: Any = None, token: str | None = "owner", **headers: str) -> Response:
+    return door.ask("POST", f"/api/v1/{path}", door.owner if token == "owner" else token, body, **headers)
+
+
+def refused(response: Response, status: int) -> str:
+    assert response.status == status, response.body
+    return json.loads(response.body)["error"]["code"]
+
+
+def test_operations_do_what_the_terminal_does(door: HttpDoor) -> None:
+    made = api(door, "task/create?project=alpha", {"title": "By HTTP"})
+    assert made.status == 200
+    assert json.loads(made.body)["title"] == "By HTTP"
+    listed = json.loads(api(door, "task/list?project=alpha").body)
+    assert [task["title"] for task in listed["tasks"]] == ["By HTTP"]
+    assert {project["name"] for project in json.loads(api(door, "project/list", {}).body)["projects"]} == {
+        "alpha",
+        "beta",
+    }
+    assert json.loads(api(door, "instance/health").body)["status"] == "ok"
+
+
+def test_what_is_wrong_is_told_with_a_status_a_code_and_a_sentence(door: HttpDoor) -> None:
+    assert refused(api(door, "task/show?project=alpha", {"task": 99}), 404) == "TaskNotFound"
+    assert refused(api(door, "task/create?project=alpha", {}), 400) == "InvalidValue"
+    assert refused(api(door, "task/create?project=alpha", {"title": "x", "colour": "red"}), 400) == "InvalidValue"
+    assert refused(api(door, "task/list?project=nowhere"), 404) == "ProjectNotFound"
+    assert refused(api(door, "task/list", [1]), 400) == "InvalidValue"
+    assert refused(api(door, "no/such"), 404) == "NoSuchOperation"
+    assert refused(api(door, "mine/task"), 401) == "TokenRefused"
+    assert refused(door.ask("GET", "/api/v1/task/list", door.owner), 405) == "MethodNotAllowed"
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert refused(api(door, "task/list", "a=b", **form), 415) == "UnsupportedMediaType"
+    made = json.loads(api(door, "group/create", {"description": "x"}).body)["groupId"]
+    assert api(door, "group/delete", {"group": made}).status == 200
+    assert refused(api(door, "group/delete", {"group": made}), 404) == "GroupNotFound"
+
+
+def test_nobody_but_the_owner_gets_in(door: HttpDoor) -> None:
+    runner = door.town.board.tokens.issue(Token("runner"))
+    for path in ("/api/v1/task/list", "/openapi.json"):
+        method = "GET" if path == "/openapi.json" else "POST"
+        assert refused(door.ask(method, path, None), 401) == "Refused"
+        assert refused(door.ask(method, path, runner), 403) == "Refused"
+        assert refused(door.ask(method, path, "wrong"), 401) == "Refused"
+        for headers in ({"host": "evil.example"}, {"origin": "https://evil.example"}):
+            assert refused(door.ask(method, path, door.owner, **headers), 403) == "Refused"
+
+
+def test_a_wait_waits_and_the_hub_is_there_as_well(door: HttpDoor, tmp_path: Path) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "echo"})
+    file = Path(door.town.alpha.working_directory) / "mcp.config.yaml"
+    file.write_text(yaml.safe_dump({"servers": [alpha.config]}))
+    called = json.loads(api(door, "hub/call?project=alpha", {"tool": "alpha:echo", "params": {"a": 1}}).body)
+    assert called["success"] is True
+    assert refused(api(door, "hub/describe?project=alpha", {"tool": "alpha:nope"}), 502) == "TOOL_NOT_FOUND"
+    assert json.loads(api(door, "instance/wait", {"timeout_ms": 1}).body)["timed_out"] is True
+    door.town.task()
+    assert json.loads(api(door, "instance/wait", {"timeout_ms": 30000}).body)["pairs"]
+
+
+def test_the_description_has_every_operation_and_its_schemas_are_schemas(door: HttpDoor) -> None:
+    described = json.loads(door.ask("GET", "/openapi.json", door.owner).body)
+    assert described["openapi"].startswith("3.1")
+    assert set(described["paths"]) == {f"/api/v1/{it.name.replace('.', '/')}" for it in every()}
+    for path in described["paths"].values():
+        for schema in (path["post"]["requestBody"], path["post"]["responses"]["200"]):
+            found = schema["content"]["application/json"]["schema"]
+            jsonschema_rs.Draft202012Validator({**found, "components": described["components"]})
+
+
+@pytest.mark.parametrize("body", [b"\xff\xfe", b"{", b'{"title": "\xed\xa0\x80"}', b"[" * 100_000, b"null", b"7"])
+def test_bytes_that_are_no_json_object_are_refused(door: HttpDoor, body: bytes) -> None:
+    import http.client
+
+    connection = http.client.HTTPConnection("127.0.0.1", door.running.port, timeout=30)
+    headers = {"authorization": f"Bearer {door.owner}", "content-type": "application/json"}
+    connection.request("POST", "/api/v1/task/create?project=alpha", body, headers)
+    assert connection.getresponse().status == 400
+    connection.close()
