@@ -4,7 +4,6 @@ One line is printed for each run, `NAME: N passed, M failed`. The exit code is 1
 checks at all.
 """
 
-import argparse
 import contextlib
 import socket
 import subprocess
@@ -12,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from judge import ROOT, has_npm, judge
+from judge import ROOT, judge, judge_all
 
 FIXTURES = ROOT / "tests" / "conformance" / "server.py"
 RUNS = (
@@ -63,17 +62,5 @@ def run(name: str, version: str, options: tuple[str, ...], *, verbose: bool) -> 
     return bool(found.count("passed")) and not found.count("failed")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", help="a part of the name of the runs to do")
-    parser.add_argument("--verbose", action="store_true", help="show what the suite prints")
-    arguments = parser.parse_args()
-    if not has_npm():
-        print("npm is not installed: it brings the conformance suite", file=sys.stderr)
-        return 1
-    good = [run(*one, verbose=arguments.verbose) for one in RUNS if (arguments.only or "") in one[0]]
-    return 0 if good and all(good) else 1
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(judge_all((__doc__ or "").splitlines()[0], RUNS, run))

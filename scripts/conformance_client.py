@@ -4,11 +4,10 @@ One line is printed for each run, `NAME: N passed, M failed`. The exit code is 1
 belongs to the run had no checks. What is excused is named with its reason, and is not counted.
 """
 
-import argparse
 import re
 import sys
 
-from judge import ROOT, Run, Verdict, ask, has_npm, judge
+from judge import ROOT, Run, Verdict, ask, judge, judge_all
 
 CLIENT = ROOT / "tests" / "conformance" / "client.py"
 RUNS = (
@@ -64,17 +63,5 @@ def run(name: str, version: str, options: tuple[str, ...], listing: tuple[str, .
     return not wrong
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", help="a part of the name of the runs to do")
-    parser.add_argument("--verbose", action="store_true", help="show what the suite prints")
-    arguments = parser.parse_args()
-    if not has_npm():
-        print("npm is not installed: it brings the conformance suite", file=sys.stderr)
-        return 1
-    good = [run(*one, verbose=arguments.verbose) for one in RUNS if (arguments.only or "") in one[0]]
-    return 0 if good and all(good) else 1
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(judge_all((__doc__ or "").splitlines()[0], RUNS, run))

@@ -4,12 +4,15 @@ The suite and the Node that it needs are installed into `.bench/conformance` by 
 suite's `checks.json`: a scenario without any proves nothing, whatever mark it gets.
 """
 
+import argparse
 import json
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".bench" / "conformance"
@@ -76,3 +79,16 @@ def _verdict(path: Path, results: Path) -> Verdict:
 
 def has_npm() -> bool:
     return shutil.which("npm") is not None
+
+
+def judge_all(description: str, runs: Sequence[tuple[Any, ...]], run: Callable[..., bool]) -> int:
+    """Every run, or those that were asked for on the command line; the exit code."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--only", help="a part of the name of the runs to do")
+    parser.add_argument("--verbose", action="store_true", help="show what the suite prints")
+    arguments = parser.parse_args()
+    if not has_npm():
+        print("npm is not installed: it brings the conformance suite", file=sys.stderr)
+        return 1
+    good = [run(*one, verbose=arguments.verbose) for one in runs if (arguments.only or "") in one[0]]
+    return 0 if good and all(good) else 1

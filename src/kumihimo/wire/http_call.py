@@ -9,8 +9,8 @@ from kumihimo.wire.http_respond import Receive, Send, respond_json
 from kumihimo.wire.jsonrpc import Failure
 from kumihimo.wire.sse import Stream
 
-# For so long it is not noticed that a client has gone.
-_WATCH_SECONDS: Final = 0.01
+# After so long, or twice as long, it is noticed that a client has gone.
+_WATCH_SECONDS: Final = 0.02
 _STATUS: Final = {
     METHOD_NOT_FOUND: 404,
     HEADER_MISMATCH: 400,
@@ -24,10 +24,37 @@ def stateless_status(answered: bytes) -> int:
     return _STATUS.get(answered.code, 200) if isinstance(answered, Failure) else 200
 
 
+class Watch:
+    """Has an eye on the calls that take long. One timer for all: a timer for each would cost more than many a call."""
+
+    def __init__(self) -> None:
+        self._young: list[Call] = []
+        self._older: list[Call] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, call: "Call") -> None:
+        self._young.append(call)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Those that were here the last time already are watched from now on."""
+        for call in self._older:
+            call.start_watching()
+        self._older = [call for call in self._young if not call.is_over]
+        self._young = []
+        self._timer = None
+        if self._older:
+            self._timer = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._look)
+
+
 class Call:
     """One call under way, in the task of its HTTP request. Notices when the client is gone."""
 
-    def __init__(self, stream: Stream, receive: Receive, *, keep_alive_seconds: float, resume_seconds: float) -> None:
+    def __init__(
+        self, stream: Stream, receive: Receive, watch: Watch, *, keep_alive_seconds: float, resume_seconds: float
+    ) -> None:
+        self._watch_over_all = watch
         self._stream = stream
         self._connection = stream.connection
         self._receive = receive
@@ -51,8 +78,8 @@ class Call:
 
     async def answer(self, coroutine: Coroutine[Any, Any, bytes], send: Send) -> None:
         """Wait for the answer and give it: as JSON, or as the last event where the stream has been opened."""
-        # A call that is done soon needs no watcher, which would cost more than many a call.
-        self._timer = self._loop.call_later(_WATCH_SECONDS, self._start_watching)
+        # A call that is done soon needs no watcher.
+        self._watch_over_all.add(self)
         answered: bytes | None = None
         try:
             answered = await coroutine
@@ -62,7 +89,8 @@ class Call:
         finally:
             if self._cancelled:
                 self._task.uncancel()
-            self._timer.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
             if self._watcher is not None:
                 self._watcher.cancel()
             self._over.set()
@@ -81,8 +109,13 @@ class Call:
             await stream.deliver(answered)
         await stream.finish()
 
-    def _start_watching(self) -> None:
-        self._watcher = self._loop.create_task(self._watch())
+    @property
+    def is_over(self) -> bool:
+        return self._over.is_set()
+
+    def start_watching(self) -> None:
+        if not self.is_over:
+            self._watcher = self._loop.create_task(self._watch())
 
     async def _watch(self) -> None:
         while True:

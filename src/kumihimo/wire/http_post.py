@@ -13,7 +13,7 @@ from kumihimo.wire.errors import (
     RpcError,
     UnsupportedVersion,
 )
-from kumihimo.wire.http_call import Call, stateless_status
+from kumihimo.wire.http_call import Call, Watch, stateless_status
 from kumihimo.wire.http_headers import MirrorCheck, check_routing, check_version
 from kumihimo.wire.http_respond import Receive, Send, refuse, respond, respond_json
 from kumihimo.wire.jsonrpc import (
@@ -65,6 +65,7 @@ class Post:
         self._keep_alive_seconds = keep_alive_seconds
         self._resume_seconds = resume_seconds
         self._mirror = MirrorCheck()
+        self._watch = Watch()
         self.running: set[Call] = set()
 
     async def serve(self, headers: dict[bytes, bytes], caller: Any, receive: Receive, send: Send) -> None:
@@ -279,6 +280,7 @@ class Post:
         call = Call(
             stream,
             receive,
+            self._watch,
             keep_alive_seconds=self._keep_alive_seconds,
             resume_seconds=self._resume_seconds,
         )

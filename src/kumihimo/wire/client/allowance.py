@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from kumihimo.wire.deadlines import Deadlines
+
+_LONG_SECONDS = 2.0
+
 
 class Allowance:
     """It is used up while a call is under way, and stands still while somebody is asked what the server wants to know.
@@ -12,10 +16,13 @@ class Allowance:
     `seconds` is what there was in the beginning; 0 or None is for ever.
     """
 
-    __slots__ = ("_held", "_left", "_over", "_since", "_timer", "seconds")
+    __slots__ = ("_deadlines", "_due", "_held", "_left", "_over", "_since", "_timer", "seconds")
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, deadlines: Deadlines | None = None) -> None:
         self.seconds = seconds or 0.0
+        # Who needs to be told on the dot has a timer of its own.
+        self._deadlines = deadlines if self.seconds >= _LONG_SECONDS else None
+        self._due: tuple[int, Callable[[], None]] | None = None
         self._left = self.seconds
         self._held = 0
         self._since = 0.0

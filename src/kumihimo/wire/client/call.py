@@ -10,6 +10,7 @@ from msgspec import Raw
 
 from kumihimo.wire.client.allowance import Allowance
 from kumihimo.wire.client.errors import TimedOut
+from kumihimo.wire.jsonrpc import encode_notification
 
 OnProgress = Callable[[float, float | None, str | None], None]
 # Hears that from now on it is heard what the server says unasked.
@@ -54,6 +55,16 @@ class Call:
         # How the carrier finds what it has of it.
         self.way: object = None
         self.answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+
+    @property
+    def can_be_cancelled(self) -> bool:
+        """Of these two the protocol says that they are not."""
+        return self.method not in ("initialize", "server/discover")
+
+    @property
+    def cancellation(self) -> bytes:
+        """What tells the server that nobody waits for the answer any more."""
+        return encode_notification("notifications/cancelled", {"requestId": self.id})
 
     def settle(self, result: Raw) -> None:
         if not self.answer.done():

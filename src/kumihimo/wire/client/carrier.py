@@ -11,6 +11,8 @@ from kumihimo.wire.revision import Revision
 class Carrier(Protocol):
     # Whether headers repeat what a stateless request says.
     mirrors: bool
+    # Whether a session is this one connection: there is no other that could be lost or renewed.
+    piped: bool
 
     async def send(self, call: Call) -> None:
         """Send the call. Its answer comes by itself. ClientError, with nothing sent, where that is not possible."""

@@ -16,7 +16,6 @@ from kumihimo.wire.client.http_connection import Line
 from kumihimo.wire.client.http_pool import pool_for
 from kumihimo.wire.client.targets import Url
 from kumihimo.wire.errors import RpcError
-from kumihimo.wire.jsonrpc import encode_notification
 from kumihimo.wire.revision import Revision
 
 _GOODBYE_SECONDS = 1.0
@@ -31,6 +30,7 @@ class _Way(NamedTuple):
 
 class HttpCarrier:
     mirrors = True
+    piped = False
 
     def __init__(self, target: Url, dialogue: Dialogue) -> None:
         self.dialogue = dialogue
@@ -92,8 +92,8 @@ class HttpCarrier:
             # In the stateless revisions this is how a server learns that the answer is not wanted.
             call.way.connection.drop(call.way.answer)
         handshake = self._revision is not None and self._revision.handshake
-        if handshake and call.sent and call.method != "initialize":
-            self.post(encode_notification("notifications/cancelled", {"requestId": call.id}))
+        if handshake and call.sent and call.can_be_cancelled:
+            self.post(call.cancellation)
 
     def take_up(self, answer: HttpAnswer) -> bool:
         """Ask for the rest of a stream that ended too early. False where that is not possible."""

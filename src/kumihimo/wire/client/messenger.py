@@ -18,11 +18,16 @@ from kumihimo.wire.client.input_required import METHODS, MOST_ROUNDS, input_requ
 from kumihimo.wire.client.listing import Kind, Listing, listing
 from kumihimo.wire.client.mirroring import Mirroring
 from kumihimo.wire.client.performing import perform
+from kumihimo.wire.deadlines import Deadlines
 from kumihimo.wire.errors import HEADER_MISMATCH, RpcError
+from kumihimo.wire.jsonrpc import encode
 
 # A server that only wants to be asked again is asked after this long, and twice as long each time.
 _ROUND_SECONDS = 0.02
 _MOST_ROUND_SECONDS = 1.0
+
+
+_PLAIN = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%b,"arguments":%b}}'
 
 
 class Messenger:
@@ -32,6 +37,7 @@ class Messenger:
         self._handshake = handshake
         self._mirroring = Mirroring()
         self._renewing = asyncio.Lock()
+        self._deadlines = Deadlines()
 
     async def listing(self, kind: Kind, seconds: float | None) -> Listing:
         """`seconds` is for each page."""
@@ -44,10 +50,22 @@ class Messenger:
             return replace(found, entries=self._mirroring.learn(found.entries))
         return found
 
+    def close(self) -> None:
+        self._deadlines.close()
+
+    def call_plainly(self, name: str, arguments: Raw, seconds: float | None) -> Awaitable[Raw] | None:
+        """The short way for what most calls are: a tool by a pipe, of a revision that has no questions in its answers. None
+        where it has to go the long way, which does the same."""
+        if not (self._carrier.piped and self._handshake.revision.handshake):
+            return None
+        call = self._dialogue.open("tools/call")
+        call.body = _PLAIN % (call.id, encode(name), arguments)
+        return perform(self._dialogue, self._carrier, call, Allowance(seconds, self._deadlines))
+
     async def run(self, errand: Errand, seconds: float | None) -> Raw:
         """The answer, as it came. Where the server wants to know something first, and there is somebody to ask, they are;
         the time that this takes does not count."""
-        allowance = Allowance(seconds)
+        allowance = Allowance(seconds, self._deadlines)
         result = await self._send(errand, allowance)
         if errand.method not in METHODS or self._handshake.revision.handshake or not is_input_required(result):
             return result

@@ -63,6 +63,7 @@ class Session:
     async def close(self) -> None:
         await self._carrier.close()
         await self._dialogue.end()
+        self._messenger.close()
 
     # What servers offer.
 
@@ -117,6 +118,10 @@ class Session:
         offers: Mapping[str, Any] | None = None,
     ) -> Raw:
         """The same, with the result as it came: for whoever passes it on."""
+        if isinstance(arguments, Raw) and not (on_progress or on_input or meta or repeatable):
+            plain = self._messenger.call_plainly(name, arguments, self._seconds if seconds is None else seconds)
+            if plain is not None:
+                return await plain
         given = arguments if isinstance(arguments, Raw) else Raw(encode(dict(arguments or {})))
         fields = b'"name":%b,"arguments":%b' % (encode(name), given)
         beside = encode(dict(meta))[1:-1] if meta else b""

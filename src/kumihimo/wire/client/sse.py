@@ -20,7 +20,6 @@ from kumihimo.wire.client.http_pool import pool_for
 from kumihimo.wire.client.sse_stream import SseStream
 from kumihimo.wire.client.targets import Url
 from kumihimo.wire.errors import RpcError
-from kumihimo.wire.jsonrpc import encode_notification
 from kumihimo.wire.revision import Revision
 
 
@@ -33,6 +32,7 @@ class _Way(NamedTuple):
 
 class SseCarrier:
     mirrors = False
+    piped = False
 
     def __init__(self, target: Url, dialogue: Dialogue) -> None:
         self.dialogue = dialogue
@@ -122,8 +122,8 @@ class SseCarrier:
     def abandon(self, call: Call) -> None:
         if isinstance(call.way, _Way):
             call.way.connection.drop(call.way.answer)
-        if call.sent and call.method != "initialize":
-            self.post(encode_notification("notifications/cancelled", {"requestId": call.id}))
+        if call.sent and call.can_be_cancelled:
+            self.post(call.cancellation)
 
     async def listen(self, on_ready: OnReady) -> None:
         """Everything comes by the one stream: this ends with it."""

@@ -12,7 +12,6 @@ from kumihimo.wire.client.lines import Lines
 from kumihimo.wire.client.process import ServerProcess
 from kumihimo.wire.client.room import Room
 from kumihimo.wire.client.targets import Command
-from kumihimo.wire.jsonrpc import encode_notification
 from kumihimo.wire.revision import Revision
 
 _KEPT_ERRORS = 8192
@@ -27,6 +26,10 @@ class _Reading(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the base class's signature
         self._carrier.lost()
+
+
+# With so few calls under way each is written by itself.
+_FEW = 2
 
 
 class _Errors(asyncio.Protocol):
@@ -45,6 +48,7 @@ class _Errors(asyncio.Protocol):
 
 class StdioCarrier:
     mirrors = False
+    piped = True
 
     def __init__(self, command: Command, dialogue: Dialogue) -> None:
         self._command = command
@@ -94,10 +98,13 @@ class StdioCarrier:
         self.post(call.body)
 
     def post(self, message: bytes) -> None:
-        """What is sent in one turn of the loop is written in one piece, and wakes the server once."""
-        if not self._outgoing:
-            self._loop.call_soon(self._flush)
+        """What is sent in one turn of the loop is written in one piece, and wakes the server once; unless there is little to
+        write at all, which then need not wait for the end of the turn."""
         self._outgoing.append(message)
+        if len(self._dialogue.calls) <= _FEW:
+            self._flush()
+        elif len(self._outgoing) == 1:
+            self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         messages, self._outgoing = self._outgoing, []
@@ -110,9 +117,8 @@ class StdioCarrier:
         await self._writing.room()
 
     def abandon(self, call: Call) -> None:
-        # Of these two the protocol says that they are not cancelled.
-        if call.sent and call.method not in ("initialize", "server/discover"):
-            self.post(encode_notification("notifications/cancelled", {"requestId": call.id}))
+        if call.sent and call.can_be_cancelled:
+            self.post(call.cancellation)
 
     def agree(self, revision: Revision | None) -> None:
         """A pipe has no headers."""

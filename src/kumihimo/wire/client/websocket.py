@@ -10,12 +10,12 @@ from kumihimo.wire.client.dialogue import Dialogue
 from kumihimo.wire.client.errors import ConnectionFailed, ConnectionLost
 from kumihimo.wire.client.targets import Url
 from kumihimo.wire.client.websocket_connection import WebSocketConnection
-from kumihimo.wire.jsonrpc import encode_notification
 from kumihimo.wire.revision import Revision
 
 
 class WebSocketCarrier:
     mirrors = False
+    piped = True
 
     def __init__(self, target: Url, dialogue: Dialogue) -> None:
         self._target = target
@@ -60,9 +60,8 @@ class WebSocketCarrier:
         await self._connection.room()
 
     def abandon(self, call: Call) -> None:
-        # Of these two the protocol says that they are not cancelled.
-        if call.sent and call.method not in ("initialize", "server/discover"):
-            self.post(encode_notification("notifications/cancelled", {"requestId": call.id}))
+        if call.sent and call.can_be_cancelled:
+            self.post(call.cancellation)
 
     def agree(self, revision: Revision | None) -> None:
         """Headers are sent once, before anything is agreed upon."""
