@@ -96,3 +96,23 @@ def test_bytes_that_are_no_json_object_are_refused(door: HttpDoor, body: bytes) 
     connection.request("POST", "/api/v1/task/create?project=alpha", body, headers)
     assert connection.getresponse().status == 400
     connection.close()
+
+
+def test_metrics_tell_of_the_board_and_of_calls_through_the_hub(door: HttpDoor, tmp_path: Path) -> None:
+    alpha = Scripted(tmp_path, 'al"pha', {"name": "echo"}, {"name": "bad", "does": "error"})
+    file = Path(door.town.alpha.working_directory) / "mcp.config.yaml"
+    file.write_text(yaml.safe_dump({"servers": [alpha.config]}))
+    door.town.task()
+    for tool in ("echo", "echo", "bad"):
+        api(door, "hub/call?project=alpha", {"tool": f'al"pha:{tool}', "params": {}})
+    response = door.ask("GET", "/metrics", door.owner)
+    assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
+    lines = response.body.decode().splitlines()
+    assert 'kumihimo_tasks{status="in_progress"} 1' in lines
+    assert 'kumihimo_hub_calls_total{server="al\\"pha",outcome="ok"} 2' in lines
+    assert 'kumihimo_hub_calls_total{server="al\\"pha",outcome="EXECUTION_FAILED"} 1' in lines
+    assert 'kumihimo_hub_call_seconds_count{server="al\\"pha"} 3' in lines
+    assert 'kumihimo_hub_call_seconds_bucket{server="al\\"pha",le="+Inf"} 3' in lines
+    families = [line.split()[2] for line in lines if line.startswith("# TYPE")]
+    assert len(families) == len(set(families)) >= 10
+    assert door.ask("GET", "/metrics", None).status == 401

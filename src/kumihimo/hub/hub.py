@@ -25,6 +25,7 @@ from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.registry import Registry
 from kumihimo.hub.results import Answer, Metadata, failed
 from kumihimo.hub.serena import Serena, serena_among
+from kumihimo.hub.statistics import Counts
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import CanExecute, Table, Tool
 from kumihimo.hub.upstream import Live, State, Upstream
@@ -309,6 +310,10 @@ class Hub:
         self._open()
         owner = server or await self._offers.owner_of_resource(uri, worktree)
         return await self._offers.read_resource(owner, uri, worktree, caller)
+
+    def counts(self) -> Mapping[str, Counts]:
+        """The same, for whoever adds it up."""
+        return self._calls.counts
 
     def stats(self) -> dict[str, Table]:
         """What each server was used for since the hub was opened."""

@@ -1,4 +1,5 @@
-"""What is where: `/healthz`, `/mcp` and `/mcp/NAME[,NAME]` for toolsets, `/api/v1/…` for operations, `/openapi.json`."""
+"""What is where: `/healthz`, `/mcp` and `/mcp/NAME[,NAME]` for toolsets, `/api/v1/…` for operations, `/openapi.json`,
+`/metrics`."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ class Application:
             await respond_json(send, 200, b'{"status":"ok","version":"%b"}' % __version__.encode())
         elif path == "/mcp" or path.startswith("/mcp/"):
             await self._mcp(path, scope, receive, send)
-        elif path.startswith("/api/") or path == "/openapi.json":
+        elif path.startswith("/api/") or path in ("/openapi.json", "/metrics"):
             await self._owners_own(path, scope, receive, send)
         else:
             await respond_json(send, 404, b'{"error":"there is nothing here"}')
@@ -82,12 +83,22 @@ class Application:
             await respond_json(send, refusal.status, told, refusal.headers)
         elif path == "/openapi.json":
             await respond_json(send, 200, document())
+        elif path == "/metrics":
+            await self._metrics(send)
         elif self._api is None:
             self._api = Api(self._door)
             await self._owners_own(path, scope, receive, send)
         else:
             caller = self._caller(self._door.board, Identity(None, asked(scope, "project")))
             await self._api.serve(path.removeprefix(PREFIX), scope, caller, receive, send)
+
+    async def _metrics(self, send: Send) -> None:
+        from kumihimo.surfaces.http.metrics import CONTENT_TYPE, metrics
+
+        told = await metrics(self._door, self._door.owner())
+        headers = [(b"content-type", CONTENT_TYPE), (b"content-length", b"%d" % len(told))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": told})
 
     async def _mcp(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         name = path.removeprefix("/mcp").strip("/")

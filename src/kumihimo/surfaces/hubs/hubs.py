@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kumihimo.hub.desk import Desk
+from kumihimo.hub.statistics import Counts
 from kumihimo.operations.operation import Caller
 from kumihimo.surfaces.hubs.recorder import Recorder
 from kumihimo.surfaces.hubs.seats import Seat
@@ -61,6 +62,14 @@ class Hubs:
 
     def hub_of(self, desk: Desk) -> WatchedHub:
         return next(watched for watched in self._hubs.values() if watched.hub is desk.hub)
+
+    def counts(self) -> dict[str, Counts]:
+        """How the servers of all hubs were used, by their names."""
+        found: dict[str, Counts] = {}
+        for watched in self._hubs.values():
+            for server, counted in watched.hub.counts().items():
+                found.setdefault(server, Counts()).add(counted)
+        return found
 
     async def watch(self, desk: Desk, on_changed: Callable[[], None]) -> None:
         """Tell whenever there may be other tools than before, until this is cancelled."""

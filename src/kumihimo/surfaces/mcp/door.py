@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     from kumihimo.domain.hub_call import HubCall
+    from kumihimo.hub.statistics import Counts
     from kumihimo.surfaces.hubs.hubs import Hubs
     from kumihimo.surfaces.hubs.seats import Seat
     from kumihimo.surfaces.mcp.alarm import Alarm
@@ -123,6 +124,10 @@ class Door:
 
             self._hubs = Hubs(self.settings, identifiers(), self._seat, self._keep_calls)
         return self._hubs
+
+    def hub_counts(self) -> dict[str, Counts]:
+        """How servers behind this door were used so far."""
+        return self._hubs.counts() if self._hubs is not None else {}
 
     async def close_hubs(self) -> None:
         """Before the event loop ends: no server that was started is left."""
