@@ -72,6 +72,15 @@ SCENARIOS: dict[str, Scenario] = {
         Turn("I report.", (Use("mcp:report_result", _REPORT),)),
         Turn("Reported."),
     )),
+    # Behind the hub of the project: by our own tool, and by the tool of the server as it is shown.
+    "hub": Scenario((
+        Turn("I call.", (Use("mcp:hub_call", {"tool": "alpha:echo", "params": {"word": "KUMQUAT"}}),)),
+        Turn("It said {{answer:(KUMQUAT)}}."),
+    )),
+    "exposed": Scenario((
+        Turn("I call.", (Use("mcp:alpha__echo", {"word": "KUMQUAT"}),)),
+        Turn("It said {{answer:(KUMQUAT)}}."),
+    )),
     "rate_limit": Scenario((Turn("The scripted limit is reached.", status=429, headers={"retry-after": "1"}),)),
     "auth": Scenario((Turn("The scripted key is not valid.", status=401),)),
     "hang": Scenario((Turn(hangs=True),)),

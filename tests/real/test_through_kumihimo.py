@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
+import yaml
 
+from kumihimo.domain.hub_call import KIND, HubCall
+from tests.hub.hub_kit import Scripted
 from tests.lead.shop import until
 from tests.real.clis import CLIS, Cli
 from tests.real.model import Model
@@ -77,6 +81,30 @@ def test_an_agent_reports_over_our_own_mcp_and_ends_after_it(product: Product) -
     until(lambda: product.lead.status(state["agentId"])["endedAt"])
     ended = product.lead.status(state["agentId"])
     assert (ended["status"], ended["exitCode"], ended["failureReason"]) == ("resultReported", 0, None)
+
+
+@pytest.mark.parametrize("exposed", [False, True], ids=["by hub_call", "as it is shown"])
+def test_an_agent_calls_a_server_behind_the_hub_of_its_project(product: Product, tmp_path: Path, exposed: bool) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "echo", "description": "Says it again."})
+    configuration = product.folder / "mcp.config.yaml"
+    settings = product.folder / "kumi.toml"
+    before = settings.read_text()
+    configuration.write_text(yaml.safe_dump({"servers": [alpha.config]}))
+    settings.write_text(before + ('\n[hub]\nexpose = "all"\n' if exposed else ""))
+    try:
+        state = product.run(f"Call it. [[scenario:{'exposed' if exposed else 'hub'}]]")
+    finally:
+        configuration.unlink()
+        settings.write_text(before)
+
+    assert (state["status"], state["lastAssistantMessage"]) == ("completed", "It said KUMQUAT.")
+    assert alpha.calls("echo") == 1
+
+    def kept() -> list[str | None]:
+        events = product.board.store.events_after(None, 100_000)
+        return [msgspec.json.decode(event.data, type=HubCall).execution_id for event in events if event.kind == KIND]
+
+    until(lambda: state["agentId"] in kept())
 
 
 def test_a_conversation_is_continued(product: Product) -> None:
