@@ -45,6 +45,15 @@ def impatient(client: Cli, tmp_path: Path) -> Iterator[Product]:
         made.close()
 
 
+@pytest.fixture
+def fresh(client: Cli, tmp_path: Path) -> Iterator[Product]:
+    """One that has seen no other configuration."""
+    with Model() as model:
+        made = Product(client, model, tmp_path)
+        yield made
+        made.close()
+
+
 def test_an_agent_says_hello_and_is_followed_to_its_end(product: Product) -> None:
     state = product.run("Say hello. [[scenario:hello]]")
 
@@ -84,24 +93,20 @@ def test_an_agent_reports_over_our_own_mcp_and_ends_after_it(product: Product) -
 
 
 @pytest.mark.parametrize("exposed", [False, True], ids=["by hub_call", "as it is shown"])
-def test_an_agent_calls_a_server_behind_the_hub_of_its_project(product: Product, tmp_path: Path, exposed: bool) -> None:
+def test_an_agent_calls_a_server_behind_the_hub_of_its_project(fresh: Product, tmp_path: Path, exposed: bool) -> None:
     alpha = Scripted(tmp_path, "alpha", {"name": "echo", "description": "Says it again."})
-    configuration = product.folder / "mcp.config.yaml"
-    settings = product.folder / "kumi.toml"
-    before = settings.read_text()
-    configuration.write_text(yaml.safe_dump({"servers": [alpha.config]}))
-    settings.write_text(before + ('\n[hub]\nexpose = "all"\n' if exposed else ""))
-    try:
-        state = product.run(f"Call it. [[scenario:{'exposed' if exposed else 'hub'}]]")
-    finally:
-        configuration.unlink()
-        settings.write_text(before)
+    (fresh.folder / "mcp.config.yaml").write_text(yaml.safe_dump({"servers": [alpha.config]}))
+    if exposed:
+        with (fresh.folder / "kumi.toml").open("a") as settings:
+            settings.write('\n[hub]\nexpose = "all"\n')
+
+    state = fresh.run(f"Call it. [[scenario:{'exposed' if exposed else 'hub'}]]")
 
     assert (state["status"], state["lastAssistantMessage"]) == ("completed", "It said KUMQUAT.")
     assert alpha.calls("echo") == 1
 
     def kept() -> list[str | None]:
-        events = product.board.store.events_after(None, 100_000)
+        events = fresh.board.store.events_after(None, 100_000)
         return [msgspec.json.decode(event.data, type=HubCall).execution_id for event in events if event.kind == KIND]
 
     until(lambda: state["agentId"] in kept())
