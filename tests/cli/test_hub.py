@@ -52,6 +52,7 @@ def test_servers_tools_prompts_and_resources_are_shown(kumi: Kumi, here: Path) -
     assert [it["name"] for it in kumi("hub", "tools", "add", "--json").json["tools"]] == ["alpha:add"]
     assert "alpha:number" in kumi("hub", "tools").out
     assert kumi("hub", "describe", "alpha:add", "--json").json["inputSchema"] == ADD
+    assert '"type": "integer"' in kumi("hub", "describe", "alpha:add").out
     assert [it["name"] for it in kumi("hub", "prompts", "--json").json["prompts"]] == ["greet"]
     assert [it["uri"] for it in kumi("hub", "resources", "--json").json["resources"]] == ["note://one"]
     assert kumi("hub", "read", "alpha", "note://one", "--json").json["contents"][0]["text"] == "read 1"
@@ -105,7 +106,11 @@ def test_a_test_connects_and_says_which_servers_do_not_work(kumi: Kumi, here: Pa
 
 
 def test_stats_tell_what_the_schemas_cost_and_what_is_too_much(kumi: Kumi, here: Path) -> None:
+    kumi("hub", "call", "alpha:number")
+    kumi("hub", "call", "alpha:bad")
     told = kumi("hub", "stats", "--json").json
+    # Other processes have made these calls: they are on record.
+    assert (told["servers"][0]["calls"], told["servers"][0]["errors"]) == (2, {"EXECUTION_FAILED": 1})
     assert told["servers"][0]["schemaTokens"] > 30
     assert told["overBudget"] is False
     (here / "kumi.toml").write_text("[hub]\nbudget = 10\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,14 @@ from kumihimo.hub.hub import Hub
 from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.results import Answer
 from kumihimo.hub.searching import search
+from kumihimo.hub.statistics import Counts
 from kumihimo.hub.tools import Table, Tool
 
 # What a model pays for JSON, about: no tokenizer is the same for all of them.
 _BYTES_PER_TOKEN = 3.6
+
+
+History = Callable[[], Awaitable[Mapping[str, Counts]]]
 
 
 class Called(Struct, frozen=True):
@@ -58,8 +62,10 @@ class Desk:
         permission: Permission = EVERYTHING,
         record: Callable[[Called], None] | None = None,
         asking: Asking = NOBODY,
+        history: History | None = None,
     ) -> None:
         self.hub = hub
+        self._history = history
         self._asking = asking
         self._worktree = worktree
         self._caller = caller
@@ -91,6 +97,7 @@ class Desk:
             permission=self._permission,
             record=self._record,
             asking=asking,
+            history=self._history,
         )
 
     async def call(self, name: str, params: Any, timeout_ms: float | None = None) -> Answer:
@@ -127,14 +134,15 @@ class Desk:
         return await self.hub.read_resource(uri, server, worktree=self._worktree, caller=self._caller)
 
     async def stats(self) -> list[Table]:
-        """Every server with what its tools cost a model that is shown them, and how it was used by this process."""
+        """Every server with what its tools cost a model that is shown them, and how it was used: as far as that is on record,
+        else by this process."""
         tools = await self.tools()
-        counts = self.hub.stats()
+        counts = await self._history() if self._history is not None else self.hub.counts()
         told: list[Table] = []
         for server in self.servers():
             name = server["name"]
             own = [tool for tool in tools if tool.server == name]
-            used = counts.get(name) or {"calls": 0, "cached": 0, "retries": 0, "milliseconds": 0.0, "errors": {}}
+            used = (counts.get(name) or Counts()).told()
             tokens = sum(schema_tokens(tool) for tool in own)
             told.append({**server, "tools": len(own), "schemaTokens": tokens, **used})
         return told

@@ -32,13 +32,16 @@ class Counts:
         self.errors += other.errors
 
     def count(self, metadata: Metadata, error: HubError | None) -> None:
+        self.note(metadata.execution_time, metadata.attempts, metadata.cached, error.code if error else None)
+
+    def note(self, milliseconds: float, attempts: int, cached: bool, error: str | None) -> None:
         self.calls += 1
-        self.cached += metadata.cached
-        self.retries += max(0, metadata.attempts - 1)
-        self.milliseconds += metadata.execution_time
-        self.durations[bisect_left(BUCKETS, metadata.execution_time)] += 1
+        self.cached += cached
+        self.retries += max(0, attempts - 1)
+        self.milliseconds += milliseconds
+        self.durations[bisect_left(BUCKETS, milliseconds)] += 1
         if error is not None:
-            self.errors[error.code] += 1
+            self.errors[error] += 1
 
     def told(self) -> dict[str, Any]:
         return {

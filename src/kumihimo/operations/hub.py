@@ -276,7 +276,8 @@ async def read_resource(call: Call, arguments: ReadResource) -> Contents:
 
 @operation("hub.stats", Nothing, Use, UpstreamRefused, reads=True)
 async def stats(call: Call, _: Nothing) -> Use:
-    """How the servers were used, and about how many tokens their tools take in a list that a model is shown."""
+    """How the servers were used in this project since a day, and about how many tokens their tools take in a list that a
+    model is shown."""
     told = await _told(call.desk.stats())
     tokens = sum(it["schemaTokens"] for it in told)
     budget = call.settings.hub.budget

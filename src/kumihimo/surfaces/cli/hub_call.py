@@ -72,9 +72,16 @@ def show(outcome: Outcome) -> None:
     try:
         texts = [block.text for block in msgspec.json.decode(data, type=list[_Text])]
     except msgspec.ValidationError:
-        texts = [msgspec.json.format(data, indent=2).decode()]
+        texts = [_only_text(data) or msgspec.json.format(data, indent=2).decode()]
     for text in texts:
         print("\n".join(drawing.safe(line) for line in text.splitlines()))
+
+
+def _only_text(data: bytes) -> str | None:
+    """Many tools answer an object with one text in it: that is what they say."""
+    value = msgspec.json.decode(data)
+    found: list[Any] = list(cast("dict[str, Any]", value).values()) if isinstance(value, dict) else []
+    return found[0] if len(found) == 1 and isinstance(found[0], str) else None
 
 
 class _Text(msgspec.Struct):

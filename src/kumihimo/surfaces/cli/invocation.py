@@ -9,14 +9,14 @@ import msgspec
 from msgspec import Struct
 
 from kumihimo.app import open_board
-from kumihimo.operations.hub import ServerTests, Use
+from kumihimo.operations.hub import ServerTests, ToolDetail, Use
 from kumihimo.operations.operation import Call, Caller, Operation
 from kumihimo.services.projects import Place
 from kumihimo.settings import Language, Settings
 from kumihimo.surfaces.cli import drawing
 from kumihimo.surfaces.cli.exit_codes import DATABASE, DONE, FAILED
 from kumihimo.surfaces.cli.parameters import values_of
-from kumihimo.surfaces.cli.phrases import said
+from kumihimo.surfaces.cli.phrases import heading, said
 from kumihimo.surfaces.cli.program import settings_of
 from kumihimo.surfaces.cli.verbs import Verb
 from kumihimo.toolsets.camel.memories import PreviewAnswer
@@ -92,6 +92,8 @@ def _draw(verb: Verb, answer: Struct, language: Language) -> None:
             print(said("hub_over_budget", language).format_map(plain), file=sys.stderr)
         if "nextCursor" in plain:
             print(said("more", language).format_map(plain), file=sys.stderr)
+    elif isinstance(answer, ToolDetail):
+        _describe(answer, language)
     elif isinstance(answer, PreviewAnswer):
         print("\n".join(drawing.safe(line) for line in answer.content.splitlines()))
     elif isinstance(answer, ConditionAnswer) and not answer.ok:
@@ -104,6 +106,15 @@ def _draw(verb: Verb, answer: Struct, language: Language) -> None:
             print(f"  {drawing.cell(plain['taskReason'])}")
     else:
         drawing.record(plain, language)
+
+
+def _describe(tool: ToolDetail, language: Language) -> None:
+    """A tool: what it is in lines, and what it takes as the schema that it is."""
+    drawing.record({"name": tool.name, "description": tool.description, "version": tool.version}, language)
+    for name, schema in (("inputSchema", tool.input_schema), ("outputSchema", tool.output_schema)):
+        if schema is not None:
+            text = msgspec.json.format(msgspec.json.encode(schema), indent=2).decode()
+            print(f"\n{heading(name, language)}:\n{drawing.safe(text)}")
 
 
 def _sentence(key: str, plain: dict[str, Any], language: Language) -> str:

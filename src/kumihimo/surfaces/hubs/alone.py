@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from typing import Any
 
 from kumihimo.app import identifiers
@@ -21,8 +22,11 @@ def carry_out_alone(operation: Operation[Any, Any], call: Call, arguments: Any) 
     async def write(calls: list[tuple[str, HubCall]]) -> None:
         call.board.hub_calls.keep(calls)
 
+    async def read(moment: datetime) -> list[HubCall]:
+        return call.board.hub_calls.since(moment)
+
     async def perform() -> Any:
-        hubs = Hubs(call.settings, identifiers(), find_seat, write)
+        hubs = Hubs(call.settings, identifiers(), find_seat, write, read)
         try:
             desk = await hubs.desk(call.caller)
             return await operation.handler(Call(call.settings, call.caller, None, desk=desk), arguments)

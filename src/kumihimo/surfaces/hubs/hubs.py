@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kumihimo.domain.hub_call import HubCall
 from kumihimo.hub.desk import Desk
 from kumihimo.hub.statistics import Counts
 from kumihimo.operations.operation import Caller
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 # What is known of a caller is looked up again after so long: its project may move, its permission change.
 SEAT_SECONDS = 5.0
 _MOST_SEATS = 4096
+HISTORY = timedelta(days=1)
 
+Read = Callable[[datetime], Awaitable[list[HubCall]]]
 FindSeat = Callable[[Caller], Awaitable[Seat]]
 _Seated = tuple[float, Seat, Desk]
 
@@ -32,8 +36,11 @@ _Seated = tuple[float, Seat, Desk]
 class Hubs:
     """Used by one event loop. `find_seat` asks the board, in whatever thread may do so."""
 
-    def __init__(self, settings: Settings, identifiers: Identifiers, find_seat: FindSeat, write: Write) -> None:
+    def __init__(
+        self, settings: Settings, identifiers: Identifiers, find_seat: FindSeat, write: Write, read: Read
+    ) -> None:
         self._settings = settings
+        self._read = read
         self._find_seat = find_seat
         self._recorder = Recorder(write, identifiers)
         self._hubs: dict[Path, WatchedHub] = {}
@@ -97,10 +104,21 @@ class Hubs:
             caller=seat.caller,
             permission=seat.permission,
             record=partial(self._recorder.note, seat),
+            history=partial(self._history, seat.project_id),
         )
         if len(self._desks) >= _MOST_SEATS:
             self._desks.clear()
         found = self._desks[_key(caller)] = (time.monotonic() + SEAT_SECONDS, seat, desk)
+        return found
+
+    async def _history(self, project_id: str | None) -> dict[str, Counts]:
+        """What is on record of a project since a day, whichever process made the calls."""
+        await self._recorder.flush()
+        found: dict[str, Counts] = {}
+        for call in await self._read(datetime.now(UTC) - HISTORY):
+            if call.project_id == project_id and call.server is not None:
+                error = None if call.outcome == "ok" else call.outcome
+                found.setdefault(call.server, Counts()).note(call.duration_ms, call.attempts, call.cached, error)
         return found
 
     def _hub(self, folder: Path) -> WatchedHub:

@@ -33,6 +33,7 @@ class Recorder:
         self._writing: asyncio.Task[None] | None = None
         self._complained = False
         self._closing = asyncio.Event()
+        self._turn = asyncio.Lock()
 
     def note(self, seat: Seat, called: Called) -> None:
         """On the way of every call: nothing is done here that can be done later."""
@@ -41,13 +42,18 @@ class Recorder:
             if self._writing is None:
                 self._writing = asyncio.get_running_loop().create_task(self._keep(), name="keep hub calls")
 
+    async def flush(self) -> None:
+        """See to it that everything noted so far is written, where the board takes it."""
+        async with self._turn:
+            await self._flush()
+
     async def close(self) -> None:
         """Everything that was noted is written before this ends."""
         self._closing.set()
         if self._writing is not None:
             # Not cancelled: what is being written would be written once more.
             await self._writing
-        await self._flush()
+        await self.flush()
 
     async def _keep(self) -> None:
         try:
@@ -55,7 +61,7 @@ class Recorder:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(SECONDS):
                         await self._closing.wait()
-                await self._flush()
+                await self.flush()
         finally:
             self._writing = None
 

@@ -23,6 +23,7 @@ from kumihimo.settings import Language, Settings
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
+    from datetime import datetime
 
     from kumihimo.domain.hub_call import HubCall
     from kumihimo.hub.statistics import Counts
@@ -122,7 +123,7 @@ class Door:
             from kumihimo.app import identifiers
             from kumihimo.surfaces.hubs.hubs import Hubs
 
-            self._hubs = Hubs(self.settings, identifiers(), self._seat, self._keep_calls)
+            self._hubs = Hubs(self.settings, identifiers(), self._seat, self._keep_calls, self._calls_since)
         return self._hubs
 
     def hub_counts(self) -> dict[str, Counts]:
@@ -146,6 +147,9 @@ class Door:
         from kumihimo.surfaces.hubs.seats import seat_of
 
         return await self.know(lambda board, it: seat_of(self.settings, board, it), caller)
+
+    async def _calls_since(self, moment: datetime) -> list[HubCall]:
+        return await self.elsewhere(lambda board: board.hub_calls.since(moment))
 
     async def _keep_calls(self, calls: list[tuple[str, HubCall]]) -> None:
         await self.elsewhere(lambda board: board.hub_calls.keep(calls))
