@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -123,6 +124,12 @@ _TYPES: dict[str, Transport] = {
 }
 
 
+@cache
+def _known_keys() -> frozenset[str]:
+    """Looked for once: it takes longer than to read a server."""
+    return frozenset(field.encode_name for field in msgspec.structs.fields(ServerConfig))
+
+
 def options_of(entry: Any) -> Options:
     """Mistake where there is one."""
     return _converted({} if entry is None else entry, Options)
@@ -135,7 +142,7 @@ def server_of(entry: Any, options: Options, *, foreign: bool = False) -> ServerC
     given: dict[str, Any] = {str(key): value for key, value in entry.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     # A key with nothing behind it says nothing.
     given = {key: value for key, value in given.items() if value is not None}
-    known = {field.encode_name for field in msgspec.structs.fields(ServerConfig)}
+    known = _known_keys()
     if "perWorktree" in given:
         given["per_worktree"] = given.pop("perWorktree")
     given["transport"] = _transport(given, () if foreign else known)
