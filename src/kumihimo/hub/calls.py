@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -170,10 +171,10 @@ class Calls:
             self._keep(call, upstream, key, reply, raw, age)
         return reply.data
 
-    async def _ask(self, call: Call, live: Live, tool: Tool, arguments: Raw, seconds: float) -> Raw:
+    def _ask(self, call: Call, live: Live, tool: Tool, arguments: Raw, seconds: float) -> Awaitable[Raw]:
         asking, session = call.asking, live.session
         answers = not (asking.comes_again and session.revision.handshake)
-        return await session.call_tool_raw(
+        return session.call_tool_raw(
             tool.short_name,
             arguments,
             seconds=seconds,
@@ -243,8 +244,9 @@ class Calls:
         return self._registry.get(reference.server, worktree)
 
     async def _check(self, call: Call, tool: Tool) -> None:
+        """What can be known before it is sent. HubError where it must not be."""
         tool.check(call.params)
-        gate = self.gates.get(tool.name)
+        gate = self.gates.get(tool.name) if self.gates else None
         if gate is not None:
             answer, error = await asked(gate, call.params)
             if error is not None or not answer:

@@ -100,9 +100,9 @@ class Desk:
             history=self._history,
         )
 
-    async def call(self, name: str, params: Any, timeout_ms: float | None = None) -> Answer:
+    def call(self, name: str, params: Any, timeout_ms: float | None = None) -> Awaitable[Answer]:
         """With data as the JSON that came."""
-        return await self.relay(self.new_call(name, params, timeout_ms))
+        return self.relay(self.new_call(name, params, timeout_ms))
 
     def new_call(self, name: str, params: Any, timeout_ms: float | None = None) -> Call:
         return Call(name, params, timeout_ms, self._caller, self._permission, self._asking)

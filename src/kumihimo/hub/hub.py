@@ -228,10 +228,10 @@ class Hub:
         call = Call(name, params, timeout_ms, caller, asking=asking)
         return (await self.perform(call, worktree=worktree)).decoded()
 
-    async def perform(self, call: Call, *, worktree: Path | None = None) -> Answer:
+    def perform(self, call: Call, *, worktree: Path | None = None) -> Awaitable[Answer]:
         """The same, with data of a server as the JSON that it sent: for whoever sends it on."""
         self._open()
-        return await self._calls.execute(call, worktree)
+        return self._calls.execute(call, worktree)
 
     async def execute_parallel(
         self,
