@@ -28,21 +28,25 @@ class Watch:
     """Has an eye on the calls that take long. One timer for all: a timer for each would cost more than many a call."""
 
     def __init__(self) -> None:
-        self._young: list[Call] = []
-        self._older: list[Call] = []
+        self._young: set[Call] = set()
+        self._older: set[Call] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, call: "Call") -> None:
-        self._young.append(call)
+        self._young.add(call)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._look)
+
+    def leave(self, call: "Call") -> None:
+        """It is over: nothing of it is kept."""
+        self._young.discard(call)
+        self._older.discard(call)
 
     def _look(self) -> None:
         """Those that were here the last time already are watched from now on."""
         for call in self._older:
             call.start_watching()
-        self._older = [call for call in self._young if not call.is_over]
-        self._young = []
+        self._older, self._young = self._young, set()
         self._timer = None
         if self._older:
             self._timer = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._look)
@@ -89,6 +93,7 @@ class Call:
         finally:
             if self._cancelled:
                 self._task.uncancel()
+            self._watch_over_all.leave(self)
             if self._timer is not None:
                 self._timer.cancel()
             if self._watcher is not None:
@@ -109,13 +114,8 @@ class Call:
             await stream.deliver(answered)
         await stream.finish()
 
-    @property
-    def is_over(self) -> bool:
-        return self._over.is_set()
-
     def start_watching(self) -> None:
-        if not self.is_over:
-            self._watcher = self._loop.create_task(self._watch())
+        self._watcher = self._loop.create_task(self._watch())
 
     async def _watch(self) -> None:
         while True:
