@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+USABLE := $(VENV)/.usable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-real check conformance conformance-client format snapshots bench clean
+.PHONY: help demo test programs trial test-real test-browser check conformance conformance-client format snapshots bench clean
 
 help: ## say what the targets do
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -16,13 +17,28 @@ $(STAMP): pyproject.toml
 	else \
 	  $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
 	fi
-	@touch $(STAMP)
+	@touch $(STAMP) $(USABLE)
 
-demo: $(STAMP) ## plan a board, work on it, hand it over, and look at it
+# What it takes to use it, and no more: a newcomer need not wait for what only contributors need.
+$(USABLE): pyproject.toml
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && uv pip install --quiet --python $(BIN)/python -e .; \
+	else \
+	  $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e .; \
+	fi
+	@touch $(USABLE)
+
+demo: $(USABLE) ## plan a board, work on it, hand it over, and look at it
 	$(BIN)/kumi demo
 
 test: $(STAMP) ## every test, on SQLite and on a real PostgreSQL
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+programs: $(STAMP) ## what some tests need besides (PgBouncer, openssl, iproute2): Debian's, where that is allowed
+	$(BIN)/python scripts/programs.py
+
+trial: $(STAMP) ## four hosts in network namespaces that are killed, cut off and frozen, on one PostgreSQL (needs root)
+	KUMI_TEST_HOSTS=1 $(BIN)/python -m pytest tests/hosts -q -s
 
 check: $(STAMP) ## format, lint, types, imports, sizes, snapshots
 	$(BIN)/ruff format --check .
@@ -34,6 +50,10 @@ check: $(STAMP) ## format, lint, types, imports, sizes, snapshots
 
 test-real: $(STAMP) ## the real Claude Code, Codex and Gemini CLI against a scripted model (needs npm)
 	KUMI_TEST_REAL=1 $(BIN)/python -m pytest tests/real -q
+
+test-browser: $(STAMP) ## the dashboard in a real Chromium (Debian's is installed where that is allowed); KUMI_PICTURES=1 takes its pictures
+	$(BIN)/python -m tests.browser.chromium
+	KUMI_TEST_BROWSER=1 $(BIN)/python -m pytest tests/browser -q
 
 conformance: $(STAMP) ## the official judge of MCP servers, against a fixture server on our wire (needs npm)
 	$(BIN)/python scripts/conformance.py

@@ -30,7 +30,7 @@ case $prompt in
 esac
 echo "$begin $EPOCHREALTIME"
 """
-_FEED = """\
+FEED = """\
 prompt=$(</dev/stdin)
 exec cat "${prompt##*PIPE=}"
 """
@@ -42,18 +42,18 @@ _BREATH = 0.15
 class Bench:
     """A home with a project and a stdio door to it."""
 
-    def __init__(self, folder: Path, slots: int, agent: str) -> None:
+    def __init__(self, folder: Path, slots: int, agent: str, client: str = "command") -> None:
         self.home, self.repository = folder / "home", folder / "shop"
         self.home.mkdir(parents=True)
         self.repository.mkdir()
         script = folder / "agent"
         script.write_text(agent)
         (self.home / "config.toml").write_text(
-            f'max_concurrent = {slots}\nadmission = "slots"\n[clients.command]\ncommand = ["/bin/bash", "{script}"]\n'
+            f'max_concurrent = {slots}\nadmission = "slots"\n[clients.{client}]\ncommand = ["/bin/bash", "{script}"]\n'
         )
         self.environment = {**os.environ, "KUMI_HOME": str(self.home)}
         self.kumi("init")
-        self.kumi("agent", "add", "tester", "--client", "command")
+        self.kumi("agent", "add", "tester", "--client", client)
         self.kumi("up", "--detach")
         self._door = subprocess.Popen(
             [sys.executable, "-m", "kumihimo", "mcp", "serve", "--toolset", "lead"],
@@ -194,9 +194,9 @@ def _stages(bench: Bench) -> None:
 
 def _idle(bench: Bench) -> None:
     time.sleep(3)
-    before = _cpu(bench.host)
+    before = cpu(bench.host)
     time.sleep(20)
-    print(f"  idle: {(_cpu(bench.host) - before) / 20:.3%} of a core (budget 0.1 %)")
+    print(f"  idle: {(cpu(bench.host) - before) / 20:.3%} of a core (budget 0.1 %)")
 
 
 def _ingest(folder: Path) -> None:
@@ -223,7 +223,7 @@ def _ingest(folder: Path) -> None:
 
 def _many(folder: Path) -> None:
     """Each agent is a `cat` of a pipe that we write to: what is measured is us, not two hundred interpreters."""
-    bench = Bench(folder / "many", _FOLLOWED, _FEED)
+    bench = Bench(folder / "many", _FOLLOWED, FEED)
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
     line = (
@@ -237,14 +237,14 @@ def _many(folder: Path) -> None:
         runs = bench.run(*[f"PIPE={folder / f'pipe{index}'}" for index in range(_FOLLOWED)])
         pipes = [os.open(folder / f"pipe{index}", os.O_WRONLY) for index in range(_FOLLOWED)]
         time.sleep(2)
-        before, begun = _cpu(bench.host), time.monotonic()
+        before, begun = cpu(bench.host), time.monotonic()
         for step in range(_SECONDS * 10):
             for pipe in pipes:
                 os.write(pipe, line * 10)
             time.sleep(max(0.0, begun + (step + 1) / 10 - time.monotonic()))
         took = time.monotonic() - begun
-        used = (_cpu(bench.host) - before) / took
-        memory = _memory(bench.host)
+        used = (cpu(bench.host) - before) / took
+        held = memory(bench.host)
         for pipe in pipes:
             os.close(pipe)
         pipes = []
@@ -252,7 +252,7 @@ def _many(folder: Path) -> None:
         lines = sum(len(_all_lines(bench, run)) for run in runs[:5])
         good = sum(one["status"] == "completed" for one in answer["completed"])
         print(
-            f"  {_FOLLOWED} agents at 100 lines/s for {took:.0f} s: {used:.0%} of a core, {memory:.0f} MB "
+            f"  {_FOLLOWED} agents at 100 lines/s for {took:.0f} s: {used:.0%} of a core, {held:.0f} MB "
             f"(budget 50 %, 100 MB); {good} completed, {lines} of {5 * _SECONDS * 100} lines of the first five"
         )
     finally:
@@ -271,12 +271,12 @@ def _spread(values: list[float]) -> str:
     return f"p50 {statistics.median(ordered):.1f} ms, p99 {worst:.1f} ms"
 
 
-def _cpu(pid: int) -> float:
+def cpu(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _memory(pid: int) -> float:
+def memory(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 

@@ -10,7 +10,9 @@ import tempfile
 import time
 from pathlib import Path
 
-TOPICS = ("startup", "store_speed", "contention", "scale", "feed_order", "engine", "doors", "gateways")
+TOPICS = (
+    "startup", "store_speed", "contention", "scale", "feed_order", "footprint", "hosts", "engine", "live", "doors", "gateways",
+)  # fmt: skip
 PROGRAMS = ("doors", "gateways")
 """Programs of their own: they load peers, which must not weigh on the others."""
 

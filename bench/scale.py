@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tables import budget, median, show
 
-from kumihimo.services.executions import Wish
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask
+from kumihimo.services.wish import Wish
 from kumihimo.testing.boards import BoardKit
 
 KUMI = str(Path(sys.executable).with_name("kumi"))

@@ -22,6 +22,14 @@ def postgres() -> Iterator[PostgresServer]:
         server.stop()
 
 
+@pytest.fixture
+def server_database(postgres: PostgresServer) -> Iterator[str]:
+    """The URL of an empty database on the server."""
+    url = postgres.new_database()
+    yield url
+    postgres.drop(url)
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An empty database: every test that asks for it runs on both."""

@@ -20,4 +20,5 @@ def identifiers() -> Identifiers:
 
 
 def open_board(settings: Settings) -> Board:
-    return Board(open_store(settings.database), now, identifiers())
+    store = open_store(settings.database)
+    return Board(store, store.connection.now, identifiers(), settings)

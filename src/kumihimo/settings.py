@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from kumihimo.domain.artifact_place import ArtifactPlace
 from kumihimo.domain.errors import ConfigError
+from kumihimo.domain.notice_channel import Channels
 
 Language = Literal["en", "ja"]
 Admission = Literal["auto", "slots"]
+Level = Literal["debug", "info", "warning", "error"]
+LEVELS: tuple[Level, ...] = ("debug", "info", "warning", "error")
 PROJECT_FILE = "kumi.toml"
 # Which servers are behind the hub of a project, or of a user: both forms, the first ones first.
 HUB_FILES = ("mcp.config.yaml", "mcp.config.yml", ".mcp.json")
@@ -79,6 +83,39 @@ class RunnerSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agents: dict[str, RunnerAgent] = msgspec.field(default_factory=dict[str, RunnerAgent])
 
 
+class HostSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[host]`: what this home is called among those that share a board, its owner's words for it, and where others reach it.
+    `drain_seconds`: so long it waits for its runs when it is told to end; they go on without it if it does not wait."""
+
+    name: str | None = None
+    labels: tuple[str, ...] = ()
+    url: Annotated[str, msgspec.Meta(pattern="^https?://[^/#?]+$")] | None = None
+    drain_seconds: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+
+
+class ServerSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[server]`: by which names `kumi up` may be called besides those of this machine, and its certificate for TLS.
+    `insecure`: off this machine without one, because something in front of it encrypts."""
+
+    hosts: tuple[str, ...] = ()
+    certificate: str | None = None
+    key: str | None = None
+    insecure: bool = False
+
+
+class LogSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[log]`: how the host process writes down what it does, and from which weight on."""
+
+    format: Literal["text", "json"] = "text"
+    level: Level = "info"
+
+
+class TelemetrySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[telemetry]`: whether OpenTelemetry is told of groups, runs and calls. Where it is told is in its own `OTEL_*`."""
+
+    traces: bool = False
+
+
 class ProjectSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[project]` of a repository's file."""
 
@@ -86,7 +123,7 @@ class ProjectSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a settings file may hold. `server` is read by those who run it."""
+    """What a settings file may hold."""
 
     db: str | None = None
     lang: Language | None = None
@@ -100,7 +137,12 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retention: Retention | None = None
     runner: RunnerSection | None = None
     hub: HubSection | None = None
-    server: dict[str, Any] | None = None
+    server: ServerSection | None = None
+    host: HostSection | None = None
+    artifacts: ArtifactPlace | None = None
+    notifications: Channels | None = None
+    log: LogSection | None = None
+    telemetry: TelemetrySection | None = None
 
 
 class Flags(msgspec.Struct, frozen=True):
@@ -133,14 +175,26 @@ class Settings(msgspec.Struct, frozen=True):
     hub: HubSection = HubSection()
     # The one file that says which servers are behind the hub, where one was named.
     hub_config: Path | None = None
+    server: ServerSection = ServerSection()
+    host: HostSection = HostSection()
+    artifacts: ArtifactPlace = ArtifactPlace()
+    notifications: Channels = Channels()
+    log: LogSection = LogSection()
+    telemetry: TelemetrySection = TelemetrySection()
 
     def door_path(self, folder: Path) -> str:
         """Where our MCP has what an agent of this project needs: its own work, and the hub where the project has one."""
-        places = (folder, self.config_folder)
-        there = self.hub_config or next((1 for place in places for name in HUB_FILES if (place / name).is_file()), None)
-        if not (self.hub.agents and there):
+        places = [place / name for place in (folder, self.config_folder) for name in HUB_FILES]
+        if not (self.hub.agents and (self.hub_config or any(place.is_file() for place in places))):
             return WORKER_PATH
         return "/mcp/hub,worker?expose=all" if self.hub.expose == "all" else "/mcp/hub,worker"
+
+    def keeps(self, folder: Path) -> bool:
+        """Whether a folder, wherever links lead, is one in which we keep tokens, what runs printed, or the board."""
+        found = folder.resolve()
+        own = [it.resolve() for it in (self.config_folder, self.data_folder, self.state_folder)]
+        inside = [it / name for it in own for name in ("runs", "logins")]
+        return found in own or any(found.is_relative_to(it) for it in inside)
 
     @property
     def token_file(self) -> Path:
@@ -152,14 +206,11 @@ def load(flags: Flags, environ: Mapping[str, str], folder: Path) -> Settings:
     config, data, state = folders(environ)
     user = _read(config / "config.toml")
     repository = _read(_nearest(folder))
+    _require_own(repository, folder)
 
     def first(flag: Any, name: str, fallback: Any) -> Any:
-        asked = (
-            flag,
-            environ.get(f"KUMI_{name.upper()}") or None,
-            getattr(repository, name),
-            getattr(user, name),
-        )
+        said = environ.get(f"KUMI_{name.upper()}") or None
+        asked = (flag, said, getattr(repository, name), getattr(user, name))
         return next((value for value in asked if value is not None), fallback)
 
     return Settings(
@@ -170,7 +221,7 @@ def load(flags: Flags, environ: Mapping[str, str], folder: Path) -> Settings:
         database=_database(first(flags.db, "db", None), data),
         project=flags.project or environ.get("KUMI_PROJECT") or None,
         language=_language(first(flags.lang, "lang", None), environ),
-        verbose=flags.verbose or environ.get("KUMI_VERBOSE", "") not in ("", "0"),
+        verbose=_verbose(flags, environ),
         max_concurrent=_positive("max_concurrent", first(None, "max_concurrent", 10)),
         admission=_admission(first(None, "admission", "auto")),
         silence_timeout_ms=_positive("silence_timeout_ms", first(None, "silence_timeout_ms", SILENCE_MS)),
@@ -181,6 +232,12 @@ def load(flags: Flags, environ: Mapping[str, str], folder: Path) -> Settings:
         runner=_runner(repository.runner or RunnerSection(), user.runner or RunnerSection()),
         hub=repository.hub or user.hub or HubSection(),
         hub_config=_file(flags.hub_config or environ.get("KUMI_HUB_CONFIG"), folder),
+        server=user.server or ServerSection(),
+        host=user.host or HostSection(),
+        artifacts=user.artifacts or ArtifactPlace(),
+        notifications=user.notifications or Channels(),
+        log=_log(repository.log or user.log or LogSection(), flags, environ),
+        telemetry=_telemetry(repository.telemetry or user.telemetry or TelemetrySection(), environ),
     )
 
 
@@ -199,36 +256,6 @@ def language_of(environ: Mapping[str, str], flag: str | None = None) -> Language
     """The language alone, for what must be said before or although the settings can't be read."""
     asked = flag or environ.get("KUMI_LANG")
     return asked if asked in ("en", "ja") else _locale(environ)
-
-
-def project_file_text(name: str) -> str:
-    """The file that `kumi init` writes: every setting that a repository may have, to be uncommented."""
-    return f"""\
-# Settings of this repository for Kumihimo. They win over the user's own config.toml.
-
-[project]
-name = {msgspec.json.encode(name).decode()}
-
-# max_concurrent = 10          # runs at once on one host
-# silence_timeout_ms = 1800000  # a run that says nothing for so long is ended
-# check_timeout_ms = 600000     # a command of a definition of done may take so long
-
-# [agents.coder]
-# client = "codex"
-# dod = ["make test"]          # commands that must pass before work is done
-
-# [clients.claude-code]
-# args = ["--max-turns", "50"]  # appended to the command line
-
-# [runner.agents."agt_..."]      # whom `kumi runner` starts
-# passkey = "${{CODER_PASSKEY}}"
-
-# [hub]                          # other MCP servers: mcp.config.yaml or .mcp.json beside this file
-# expose = "all"                 # agents see their tools themselves; "search" lets them look for tools
-
-# [retention]
-# events_days = 30
-"""
 
 
 def folders(environ: Mapping[str, str]) -> tuple[Path, Path, Path]:
@@ -285,11 +312,8 @@ def _located(path: Path, text: str, reason: str) -> ConfigError:
     keys = re.findall(r"`(?:\$\.)?([^`]*)`", reason)
     key = keys[0].rpartition(".")[2].strip("[]") if "unknown field" in reason and keys else (keys[-1] if keys else "")
     key = re.split(r"[.\[]", key)[-1].rstrip("]") if "unknown field" not in reason else key
-    numbered = [
-        n
-        for n, line in enumerate(text.splitlines(), 1)
-        if key and re.search(rf"(^|[.\[\s]){re.escape(key)}\s*(=|\])", line)
-    ]
+    wanted = re.compile(rf"(^|[.\[\s]){re.escape(key)}\s*(=|\])")
+    numbered = [n for n, line in enumerate(text.splitlines(), 1) if key and wanted.search(line)]
     where = f"{path}:{numbered[0]}" if numbered else str(path)
     if "unknown field" in reason:
         return ConfigError(where, "unknown_key", key=key, near=None)
@@ -342,3 +366,31 @@ def _admission(value: str) -> Admission:
     if value == "auto" or value == "slots":
         return value
     raise ConfigError("admission", "bad_setting", reason=f"{value!r} is neither 'auto' nor 'slots'")
+
+
+def _require_own(repository: File, folder: Path) -> None:
+    """Some things only the user may say: whom notices go to, and who may come in. A repository may have been cloned from
+    anywhere."""
+    for name in ("notifications", "server", "host", "artifacts"):
+        if getattr(repository, name) is not None:
+            reason = f"[{name}] belongs into the user's config.toml"
+            raise ConfigError(str(_nearest(folder)), "bad_setting", reason=reason)
+
+
+def _verbose(flags: Flags, environ: Mapping[str, str]) -> bool:
+    return flags.verbose or environ.get("KUMI_VERBOSE", "") not in ("", "0")
+
+
+def _log(section: LogSection, flags: Flags, environ: Mapping[str, str]) -> LogSection:
+    asked = "debug" if _verbose(flags, environ) else environ.get("KUMI_LOG") or section.level
+    level = next((level for level in LEVELS if level == asked), None)
+    if level is None:
+        raise ConfigError("KUMI_LOG", "bad_setting", reason=f"{asked!r} is none of {', '.join(LEVELS)}")
+    return msgspec.structs.replace(section, level=level)
+
+
+def _telemetry(section: TelemetrySection, environ: Mapping[str, str]) -> TelemetrySection:
+    """Also on where OpenTelemetry's own variables say where to; off where they say that."""
+    told = bool(environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
+    off = environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    return TelemetrySection((section.traces or told) and not off)

@@ -196,7 +196,7 @@ def test_servers_of_other_clients_are_taken_over_and_what_is_not_is_told(
     planned = kumi("hub", "import", "--dry-run", "--json").json["servers"]
     outcomes = {row["name"]: row["outcome"] for row in planned}
     assert outcomes == {
-        "files": "imported",
+        "files": "would be imported",
         "github": "needs variables",
         "same": "known already",
         "taken": "name is taken",

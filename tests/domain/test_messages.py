@@ -52,7 +52,7 @@ def test_every_phrase_of_the_command_line_speaks_every_language_with_the_same_fa
 # Which argument of an error names its problem. `failure` is StartFailed or PlanFailed, whichever the verb raises.
 PROBLEM_AT = {
     "InvalidValue": 1, "TaskNotReady": 1, "ConfigError": 1, "ReportRefused": 1, "NotResumable": 1,
-    "NothingToMerge": 1,
+    "NothingToMerge": 1, "ArtifactAway": 2,
     "StartFailed": 0, "PlanFailed": 0, "failure": 0,
 }  # fmt: skip
 

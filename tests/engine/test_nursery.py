@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +16,8 @@ import pytest
 from kumihimo.engine.processes import identity
 from kumihimo.engine.processes.nursery import Nursery, Shell
 from kumihimo.engine.processes.wrapper import RunFolder, script
+
+NURSE = Path(identity.__file__).with_name("nurse.py")
 
 
 @pytest.fixture
@@ -103,3 +108,24 @@ def test_an_exit_code_that_only_looks_like_a_signal_is_none(nursery: Nursery, tm
         found = folder.ended()
         assert found is not None
         assert found.signal == signal_name, command
+
+
+def test_a_nurse_whose_employer_goes_while_it_is_at_work_ends_in_silence() -> None:
+    """What it says on its error output would stand in the log of the host."""
+    for _ in range(20):
+        ours, theirs = socket.socketpair()
+        ours.send(b"." * 20)
+        nurse = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(NURSE), str(theirs.fileno())],
+            pass_fds=(theirs.fileno(),),
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        theirs.close()
+        # The first shell is there: with more to come, its employer is gone.
+        _, pipes, _, _ = socket.recv_fds(ours, 64, 1)
+        ours.close()
+        for pipe in pipes:
+            os.close(pipe)
+        assert nurse.communicate(timeout=30)[1] == b""
+        assert nurse.returncode == 0

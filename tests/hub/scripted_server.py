@@ -112,6 +112,9 @@ def call(request: dict) -> None:
         say({"id": number, "result": {**text("for people"), "structuredContent": {"n": times}}})
     elif does == "environment":
         say({"id": number, "result": text({"env": dict(os.environ), "cwd": os.getcwd()})})  # noqa: PTH109
+    elif does == "meta":
+        log(f"traceparent {request['params'].get('_meta', {}).get('traceparent')}")
+        say({"id": number, "result": text("noted")})
     elif does == "attempt":
         say({"id": number, "result": text(attempt(arguments["what"], arguments["where"]))})
     elif does == "flood":

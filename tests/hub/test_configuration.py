@@ -11,7 +11,10 @@ import pytest
 from kumihimo import Hub
 from kumihimo.domain.errors import ConfigError
 from kumihimo.hub.configuration import Options, RetryPolicy
-from kumihimo.hub.configuration_file import Configuration, find, from_file, load
+from kumihimo.hub.configuration_file import Configuration, from_file, load
+from kumihimo.hub.places import files_of
+from kumihimo.settings import Flags
+from kumihimo.settings import load as load_settings
 
 # The sample of the design, to the letter: its `@` is not YAML.
 SAMPLE = """\
@@ -167,11 +170,12 @@ def test_the_projects_files_come_before_the_users_and_an_empty_one_says_nothing(
     project, user = tmp_path / "project", tmp_path / "user"
     for folder in (project, user):
         folder.mkdir()
-    assert load(find(project, user), {}, project) == Configuration((), Options())
+    settings = load_settings(Flags(), {"KUMI_HOME": str(user)}, project)
+    assert load(files_of(project, settings), {}, project) == Configuration((), Options())
     (project / "mcp.config.yaml").write_text("# nothing yet\n")
     (project / ".mcp.json").write_text('{"mcpServers": {"a": {"command": "project"}}}')
     (user / "mcp.config.yaml").write_text("servers: [{name: a, command: user}, {name: b, command: user}]")
-    found = load(find(project, user), {}, project)
+    found = load(files_of(project, settings), {}, project)
     assert [(server.name, server.config.command) for server in found.servers] == [("a", "project"), ("b", "user")]
 
 

@@ -11,7 +11,12 @@ import pytest
 import yaml
 
 from kumihimo.domain.errors import ConfigError
-from kumihimo.hub.configuration_writing import add_server, remove_server, servers_in
+from kumihimo.hub.configuration_writing import add_server, entries_in, remove_server
+
+
+def servers_in(file: Path) -> list[str]:
+    return list(entries_in(file))
+
 
 ENTRY: dict[str, Any] = {"transport": "stdio", "command": "run", "args": ["-x", "値: #1"]}
 KEPT = """\

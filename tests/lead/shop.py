@@ -150,12 +150,17 @@ class Shop:
 
     def kumi(self, *words: str, code: int = 0) -> Any:
         """The JSON of a verb."""
+        said = self.kumi_plain(*words, "--json", code=code)
+        return msgspec.json.decode(said) if said else None
+
+    def kumi_plain(self, *words: str, code: int = 0) -> str:
+        """What a verb prints."""
         done = subprocess.run(
-            [sys.executable, "-m", "kumihimo", *words, "--json"], cwd=self.folder, env=self.environment,
+            [sys.executable, "-m", "kumihimo", *words], cwd=self.folder, env=self.environment,
             capture_output=True, text=True, check=False, timeout=BOUND_SECONDS,
         )  # fmt: skip
         assert done.returncode == code, done.stderr
-        return msgspec.json.decode(done.stdout) if done.stdout else None
+        return done.stdout
 
     @property
     def host(self) -> Running | None:

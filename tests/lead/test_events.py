@@ -17,8 +17,8 @@ def test_a_group_and_its_agents_leave_an_event_for_everything_that_happens_to_th
     assert (of[group][0], of[group][-1]) == ("group.created", "group.deleted")
     assert len(of[group]) == 4, "planned, and moved to its second stage"
     assert of[first][0] == "execution.queued"
-    assert of[second][:2] == ["execution.planned", "execution.queued"]
+    assert of[second][:2] == ["execution.planned", "execution.reached"]
     assert of[second][2:] == ["execution.claimed", "execution.started", "execution.completed"]
     assert "execution.reported" in of[first]
     kinds = [(event.subject, event.kind) for event in told]
-    assert kinds.index((first, "execution.reported")) < kinds.index((second, "execution.queued"))
+    assert kinds.index((first, "execution.reported")) < kinds.index((second, "execution.reached"))

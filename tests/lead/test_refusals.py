@@ -233,3 +233,14 @@ def test_a_refusal_is_in_the_language_of_the_house_and_its_code_is_not(shop: Sho
     assert answer["code"] == english["code"] == "GROUP_NOT_FOUND"
     assert MISSING_GROUP in answer["message"]
     assert answer["message"] != english["message"]
+
+
+def test_nobody_works_in_the_folders_of_the_home(shop: Shop, lead: Lead) -> None:
+    (run,) = lead.run(lead.group(), shop.script())
+    lead.ended(run)
+    (shop.folder / "sneaky").symlink_to(shop.home / "runs")
+    for folder in (shop.home, shop.home / "runs", shop.home / "runs" / run, shop.folder / "sneaky"):
+        group = lead.group()
+        wish = {"role": "coder", "prompt": "x", "workingDirectory": str(folder)}
+        assert lead.refused("run_agents", groupId=group, agents=[wish]) == "AGENTS_START_FAILED"
+        assert lead.call("list_agents", groupId=group)["total"] == 0

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec import Struct
@@ -61,14 +62,39 @@ class HttpDoor(Struct):
         """The names of the tools that are shown there."""
         return [tool["name"] for tool in self._stateless(path, token, "tools/list", {}).result["tools"]]
 
+    @contextmanager
+    def listening(self, path: str, token: str, notifications: dict[str, Any]) -> Iterator[Iterator[Any]]:
+        """The messages of a subscription, as they come."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.running.port, timeout=60)
+        body, headers = stateless_request("subscriptions/listen", {"notifications": notifications})
+        headers |= {"authorization": f"Bearer {token}"}
+        connection.request("POST", path, json.dumps(body), headers)
+        answer = connection.getresponse()
+        assert answer.status == 200, answer.read()
+        try:
+            yield (json.loads(line[6:]) for line in answer if line.startswith(b"data: "))
+        finally:
+            answer.close()
+            connection.close()
+
     def _stateless(self, path: str, token: str | None, method: str, params: Any, **headers: str) -> Response:
-        meta = {
-            "io.modelcontextprotocol/protocolVersion": MODERN,
-            "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-        }
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
-        return self.ask("POST", path, token, body, **{"mcp-protocol-version": MODERN, "mcp-method": method}, **headers)
+        body, own = stateless_request(method, params)
+        return self.ask("POST", path, token, body, **own, **headers)
+
+
+def stateless_request(method: str, params: Any) -> tuple[Any, dict[str, str]]:
+    """A request of the stateless revision, and its headers."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    headers = {
+        "content-type": "application/json", "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": MODERN, "mcp-method": method,
+    }  # fmt: skip
+    return body, headers
 
 
 def open_door(town: Town, *words: str) -> Iterator[HttpDoor]:

@@ -54,6 +54,20 @@ def test_what_is_wrong_is_told_with_a_status_a_code_and_a_sentence(door: HttpDoo
     assert refused(api(door, "group/delete", {"group": made}), 404) == "GroupNotFound"
 
 
+def test_a_backup_that_cannot_be_used_is_the_callers_trouble_not_the_servers(door: HttpDoor, tmp_path: Path) -> None:
+    (tmp_path / "junk").write_bytes(b"not a database" * 100)
+    for file, code in (("junk", "StoreNotOurs"), ("nothing", "StoreUnreachable")):
+        assert refused(api(door, "board/restore", {"file": str(tmp_path / file)}), 409) == code
+    assert api(door, "board/backup", {"file": str(tmp_path / "copy")}).status == 200
+    assert refused(api(door, "board/backup", {"file": str(tmp_path / "copy")}), 409) == "StoreNotEmpty"
+    assert refused(api(door, "board/restore", {"file": str(tmp_path / "copy")}), 409) == "StoreNotEmpty"
+
+
+def test_a_number_without_a_fraction_is_an_integer_however_it_is_written(door: HttpDoor) -> None:
+    assert api(door, "task/list?project=alpha", {"limit": 2.0}).status == 200
+    assert refused(api(door, "task/list?project=alpha", {"limit": 2.5}), 400) == "InvalidValue"
+
+
 def test_nobody_but_the_owner_gets_in(door: HttpDoor) -> None:
     runner = door.town.board.tokens.issue(Token("runner"))
     for path in ("/api/v1/task/list", "/openapi.json"):
@@ -71,7 +85,7 @@ def test_a_wait_waits_and_the_hub_is_there_as_well(door: HttpDoor, tmp_path: Pat
     file.write_text(yaml.safe_dump({"servers": [alpha.config]}))
     called = json.loads(api(door, "hub/call?project=alpha", {"tool": "alpha:echo", "params": {"a": 1}}).body)
     assert called["success"] is True
-    assert refused(api(door, "hub/describe?project=alpha", {"tool": "alpha:nope"}), 502) == "TOOL_NOT_FOUND"
+    assert refused(api(door, "hub/describe?project=alpha", {"tool": "alpha:nope"}), 404) == "TOOL_NOT_FOUND"
     assert json.loads(api(door, "instance/wait", {"timeout_ms": 1}).body)["timed_out"] is True
     door.town.task()
     assert json.loads(api(door, "instance/wait", {"timeout_ms": 30000}).body)["pairs"]
@@ -116,3 +130,13 @@ def test_metrics_tell_of_the_board_and_of_calls_through_the_hub(door: HttpDoor, 
     families = [line.split()[2] for line in lines if line.startswith("# TYPE")]
     assert len(families) == len(set(families)) >= 10
     assert door.ask("GET", "/metrics", None).status == 401
+
+
+def test_a_refusal_is_in_the_language_that_the_caller_reads(door: HttpDoor) -> None:
+    def told(language: str | None) -> str:
+        headers = {} if language is None else {"accept-language": language}
+        response = api(door, "task/show?project=alpha", {"task": 99}, **headers)
+        return json.loads(response.body)["error"]["message"]
+
+    assert told(None) == told("en-GB,en;q=0.9") == told("fr")
+    assert told("ja-JP,ja;q=0.9,en;q=0.5") != told("en")

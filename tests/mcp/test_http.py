@@ -69,7 +69,7 @@ def test_an_instance_logs_in_as_its_own_agent_and_no_other(door: HttpDoor) -> No
 def test_a_run_speaks_for_itself_without_a_session_and_only_while_it_lives(door: HttpDoor) -> None:
     town = door.town
     task = town.task()
-    from kumihimo.services.executions import Wish
+    from kumihimo.services.wish import Wish
 
     # Of a kind that no supervisor claims: here it is only spoken for.
     run = town.board.executions.enqueue(Wish(town.dev.agent, "instance", task=task))
@@ -105,7 +105,8 @@ def test_the_project_is_that_of_the_url_else_the_only_one(door: HttpDoor) -> Non
 
 
 def test_what_is_not_there_is_not_found(door: HttpDoor) -> None:
-    for path in ("/", "/mcp/nothing", "/mcp/resident", "/mcp/manager,resident", "/mcp//x"):
+    assert door.call("/", door.owner, "x").status == 405
+    for path in ("/nothing", "/mcp/nothing", "/mcp/resident", "/mcp/manager,resident", "/mcp//x"):
         assert door.call(path, door.owner, "x").status == 404
 
 

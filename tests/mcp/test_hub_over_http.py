@@ -13,7 +13,7 @@ from kumihimo.domain.execution import Execution
 from kumihimo.domain.hub_call import KIND, HubCall
 from kumihimo.domain.project import Project
 from kumihimo.domain.token import Token
-from kumihimo.services.executions import Wish
+from kumihimo.services.wish import Wish
 from tests.hub.hub_kit import Scripted
 from tests.mcp.http_door import HttpDoor
 from tests.mcp.town import Town
@@ -155,3 +155,16 @@ def test_an_instance_of_a_runner_is_told_where_the_hub_of_its_project_is(door: H
     door.call("/mcp/runner", door.owner, "report_instance", **pair, **where)
     said = hub_call(door, told["instance_token"], "ours:where")
     assert json.loads(said["data"][0]["text"])["cwd"] == str(place)
+
+
+def test_who_sees_the_tools_of_other_servers_over_http_is_told_when_there_are_others(
+    door: HttpDoor, tmp_path: Path
+) -> None:
+    put(door.town.alpha, Scripted(tmp_path, "ours", {"name": "change", "does": "change"}))
+    path = "/mcp/hub?project=alpha&expose=all"
+    assert "ours__fresh" not in door.ask_tools(path, door.owner)
+    with door.listening(path, door.owner, {"toolsListChanged": True}) as messages:
+        assert next(messages)["method"] == "notifications/subscriptions/acknowledged"
+        assert hub_call(door, door.owner, "ours:change", path, name="fresh")["success"] is True
+        assert next(messages)["method"] == "notifications/tools/list_changed"
+    assert "ours__fresh" in door.ask_tools(path, door.owner)

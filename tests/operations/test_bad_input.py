@@ -106,7 +106,11 @@ GOOD: dict[str, dict[str, Any]] = {
     "mine.end_session": {"summary": "s"},
     "mine.start_record": {"task_id": "1"},
     "mine.complete_record": {"execution_id": "exec_x", "exit_code": 0, "duration_seconds": 1.5, "log_file_path": "/x"},
-    "run.list": {"group": None, "status": "running", "limit": 5, "cursor": None},
+    "run.list": {"group": None, "status": "running", "limit": 5, "cursor": None, "role": "coder", "project": "shop",
+                 "since": "2026-11-16T00:00:00Z", "until": "2026-11-17T00:00:00Z"},
+    "run.conversation": {"run": "exec_x", "cursor": "0", "limit": 5},
+    "run.errors": {"run": "exec_x"},
+    "board.search": {"query": "words", "limit": 5},
     "run.show": {"run": "exec_x"},
     "run.wait": {"runs": ["exec_x"], "timeout_ms": 0, "mode": "any"},
     "run.report": {"run": "exec_x", "status": "success", "summary": "s", "edited_files": ["a"], "created_files": ["b"],
@@ -130,7 +134,7 @@ APART = {
     "project.init", "login.authenticate", "board.doctor", "board.backup", "board.restore", "board.move",
     "group.run", "group.plan", "run.continue", "run.retry", "role.check", "worker.run",
     "hub.search", "hub.describe", "hub.call", "hub.batch", "hub.prompts", "hub.get_prompt", "hub.resources",
-    "hub.read_resource", "hub.test",
+    "hub.read_resource", "hub.test", "server.add", "server.remove", "server.import",
 }  # fmt: skip
 
 

@@ -12,9 +12,9 @@ from kumihimo.domain.session import Session
 from kumihimo.domain.task import Task
 from kumihimo.operations.catalogue import named
 from kumihimo.operations.operation import Call, Caller
-from kumihimo.services.executions import Wish
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask
+from kumihimo.services.wish import Wish
 from kumihimo.settings import Flags, load
 from kumihimo.testing.boards import BoardKit
 

@@ -23,9 +23,10 @@ from kumihimo.domain.errors import (
     WrongState,
 )
 from kumihimo.domain.session import LIFETIME, Process
-from kumihimo.services.executions import LEASE, Wish
+from kumihimo.services.executions import LEASE
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask
+from kumihimo.services.wish import Wish
 from kumihimo.testing.boards import BoardKit
 
 from .replay import differences, log, plain, replay

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from kumihimo.domain.errors import KumihimoError
 from kumihimo.domain.task import STATES, Task
 from kumihimo.services.board import Board
-from kumihimo.services.executions import Wish
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask
+from kumihimo.services.wish import Wish
 
 
 class Mixture:

@@ -12,9 +12,9 @@ import pytest
 from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import StaleFence, WrongState
 from kumihimo.domain.execution import Execution
-from kumihimo.services.executions import Wish
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask
+from kumihimo.services.wish import Wish
 from kumihimo.testing.boards import BoardKit
 
 from .crew import Crew, kept, refusals

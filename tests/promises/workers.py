@@ -16,9 +16,9 @@ from kumihimo.app import now
 from kumihimo.domain.errors import KumihimoError
 from kumihimo.domain.identifiers import Identifiers
 from kumihimo.services.board import Board
-from kumihimo.services.executions import Wish
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask
+from kumihimo.services.wish import Wish
 from kumihimo.store.store import open_store
 
 

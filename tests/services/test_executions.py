@@ -6,7 +6,7 @@ import pytest
 
 from kumihimo.domain.errors import ExecutionNotFound, IllegalTransition, StaleFence
 from kumihimo.domain.execution import Execution, Report
-from kumihimo.services.executions import Wish
+from kumihimo.services.wish import Wish
 from tests.services.conftest import Shop
 
 

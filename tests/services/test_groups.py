@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kumihimo.domain.errors import GroupHasRunningAgents, GroupNotFound
-from kumihimo.services.executions import Wish
+from kumihimo.services.wish import Wish
 from tests.services.conftest import Shop
 
 

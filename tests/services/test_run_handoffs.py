@@ -12,8 +12,8 @@ from kumihimo.domain.observation import Observation, ToolUse
 from kumihimo.domain.proof import CheckResult, Proof
 from kumihimo.domain.task import Task
 from kumihimo.engine.processes.proofs import NAME, write_proof
-from kumihimo.services.executions import Wish
 from kumihimo.services.run_handoffs import create_from_run, newest_draft
+from kumihimo.services.wish import Wish
 from tests.services.conftest import Shop
 
 

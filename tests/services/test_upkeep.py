@@ -59,21 +59,3 @@ def test_an_overview_counts_what_is_there(shop: Shop, database: str, tmp_path: P
     shop.kit.board.work_sessions.start(shop.here, 1)
     seen = upkeep.overview(shop.kit.board, settings_for(database, tmp_path))
     assert (seen.projects, seen.agents, seen.tasks, seen.live_runs) == (1, 4, {"in_progress": 2}, 1)
-
-
-def test_the_doctor_finds_a_broken_board_and_says_what_to_do(tmp_path: Path) -> None:
-    settings = settings_for(str(tmp_path / "junk.db"), tmp_path)
-    Path(settings.database).write_bytes(b"not a database" * 100)
-    findings = {finding.name: finding for finding in upkeep.diagnose(settings, fix=False)}
-    assert findings["database"].verdict == "error"
-    assert "--db" in findings["database"].detail
-
-
-def test_the_doctor_mends_folders_and_schema(tmp_path: Path) -> None:
-    settings = settings_for(str(tmp_path / "home" / "kumi.db"), tmp_path)
-    loose = tmp_path / "home"
-    loose.mkdir(mode=0o755)
-    assert {f.name: f.verdict for f in upkeep.diagnose(settings, fix=False)}["folder"] == "warning"
-    found = {finding.name: finding.verdict for finding in upkeep.diagnose(settings, fix=True)}
-    assert (found["folder"], found["database"]) == ("ok", "ok")
-    assert loose.stat().st_mode & 0o077 == 0

@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from kumihimo.services.projects import Place
+from kumihimo.services.tasks import NewTask
+from kumihimo.services.wish import Wish
 from kumihimo.store import bell as bells
 from kumihimo.store.bell import Bell, InotifyBell, ListeningBell, PollingBell, bell_of
 from kumihimo.store.store import Store, open_store
 from kumihimo.testing.boards import BoardKit
+from kumihimo.testing.databases import PostgresServer
 from tests.promises.crew import Child
 
 # For what must come: a bound. For what must not come: long enough that a wrong ring would have been heard.
@@ -155,3 +158,29 @@ def test_a_process_with_thousands_of_open_files_can_wait(tmp_path: Path) -> None
             os.close(file)
         kit.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_who_waits_for_work_is_not_woken_by_anything_else(postgres: PostgresServer) -> None:
+    """Of a thousand hosts that share a board each would look for work whenever somebody writes a note."""
+    url = postgres.new_database()
+    kit, listening = BoardKit(url), open_store(url)
+    bell = bell_of(listening, work=True)
+    try:
+        project = kit.board.projects.init("/srv/shop", git=False).project
+        agent = kit.board.agents.add("solo").agent
+        kit.board.tasks.create(Place(project.id), NewTask("a note"))
+        assert not bell.wait(COMES_NOT)
+        kit.board.executions.enqueue(Wish(agent, "group"))
+        assert bell.wait(COMES)
+        run = kit.board.executions.claim("host_one")
+        assert run is not None
+        kit.board.executions.start(run.id, run.fence)
+        assert not bell.wait(COMES_NOT)
+        for call in (kit.board.executions.stop, lambda it: kit.board.executions.cancel(it, run.fence)):
+            call(run.id)
+            assert bell.wait(COMES)
+    finally:
+        bell.close()
+        listening.close()
+        kit.close()
+        postgres.drop(url)

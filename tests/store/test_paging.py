@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kumihimo.domain.errors import CursorInvalid, InvalidValue
-from kumihimo.services.executions import Wish
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask
+from kumihimo.services.wish import Wish
 from kumihimo.store.paging import Page, encode
 from kumihimo.testing.boards import BoardKit
 

@@ -33,6 +33,12 @@ def home(make_home: MakeHome) -> Home:
 
 
 @pytest.fixture
+def either_home(database: str, make_home: MakeHome) -> Home:
+    """On SQLite and on PostgreSQL in turn: what is promised whoever dies is promised on both."""
+    return make_home(database=database)
+
+
+@pytest.fixture
 def bystander(tmp_path: Path) -> Iterator[Bystander]:
     """A process that has nothing to do with any run, and writes down every signal that it gets."""
     with Bystander(tmp_path / "signals") as made:

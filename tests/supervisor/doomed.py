@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -116,7 +117,10 @@ class Trouble:
         self._kind = kind
         self._begun = False
         wrap(since, self._begin)
-        wrap("kumihimo.store.sqlite:SqliteConnection.commit", self._commit)
+        if kind == "cut":
+            wrap("kumihimo.store.postgres:PostgresConnection.commit", self._cut)
+        else:
+            wrap("kumihimo.store.sqlite:SqliteConnection.commit", self._commit)
 
     def _begin(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         self._begun = True
@@ -128,6 +132,16 @@ class Trouble:
         if self._begun and self._left > 0:
             self._left -= 1
             raise {"full": apsw.FullError, "gone": apsw.IOError}[self._kind]("injected")
+        return original(connection)
+
+    def _cut(self, original: Callable[..., Any], connection: Any) -> Any:
+        """The wire is cut before the word is out, and the next time when it was heard and before the answer."""
+        if self._begun and self._left > 0:
+            self._left -= 1
+            if self._left % 2 == 0:
+                connection.execute("COMMIT")
+            with socket.socket(fileno=os.dup(connection._database.fileno())) as wire:
+                wire.shutdown(socket.SHUT_RDWR)
         return original(connection)
 
 
@@ -147,13 +161,14 @@ def fail(at: str, times: int) -> None:
 
 def supervise(settings: Any) -> None:
     from kumihimo.app import open_board
+    from kumihimo.services.host_name import host_id
+    from kumihimo.supervisor.ears import Ears
     from kumihimo.supervisor.supervisor import Supervisor
-    from kumihimo.surfaces.http.keeper import host_id
 
     settings.state_folder.mkdir(parents=True, exist_ok=True)
     identifier = host_id(settings.state_folder)
     # No agent of these tests asks for anything at this address.
-    Supervisor(settings, open_board(settings), identifier, "test", "http://127.0.0.1:9", complain).run()
+    Supervisor(settings, open_board(settings), identifier, "test", "http://127.0.0.1:9", Ears(complain)).run()
 
 
 def complain(text: str) -> None:
@@ -167,7 +182,7 @@ def serve(settings: Any) -> None:
 
 
 def host(settings: Any) -> None:
-    from kumihimo.surfaces.http.host import Host
+    from kumihimo.surfaces.host.process import Host
 
     Host(settings).run("127.0.0.1", 0, complain)
 

@@ -41,7 +41,8 @@ def wait_for_all(home: Home, runs: list[Execution]) -> None:
 
 
 @pytest.mark.parametrize("killed", ["the stdio server", "the host process", "both"])
-def test_whichever_is_killed_the_twenty_agents_run_once_to_their_own_end(home: Home, killed: str) -> None:
+def test_whichever_is_killed_the_twenty_agents_run_once_to_their_own_end(either_home: Home, killed: str) -> None:
+    home = either_home
     lead = Lead(home)
     runs = begin(home, lead)
     home.until_records("start", cast.SIZE)
@@ -54,8 +55,11 @@ def test_whichever_is_killed_the_twenty_agents_run_once_to_their_own_end(home: H
     cast.require_all(home, runs)
 
 
-def test_a_stdio_server_killed_before_it_commits_has_started_nothing(home: Home) -> None:
-    lead = Lead(home, {"at": "kumihimo.store.sqlite:SqliteConnection.notify", "when": "before", "passing": 2})
+def test_a_stdio_server_killed_before_it_commits_has_started_nothing(either_home: Home) -> None:
+    home = either_home
+    connection = type(home.board.store.connection)
+    at = f"{connection.__module__}:{connection.__name__}.notify"
+    lead = Lead(home, {"at": at, "when": "before", "passing": 2})
     with pytest.raises(EOFError):
         begin(home, lead)
     assert lead.process.wait(30) == -9
@@ -63,7 +67,8 @@ def test_a_stdio_server_killed_before_it_commits_has_started_nothing(home: Home)
     assert home.records("start") == []
 
 
-def test_a_stdio_server_killed_before_it_could_answer_has_started_all_once(home: Home) -> None:
+def test_a_stdio_server_killed_before_it_could_answer_has_started_all_once(either_home: Home) -> None:
+    home = either_home
     lead = Lead(home, {"at": f"{_GROUPS}.run", "when": "after"})
     (home.folder / "gate").touch()
     with pytest.raises(EOFError):

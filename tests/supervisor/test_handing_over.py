@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
+
 from kumihimo.services.projects import Place
 from kumihimo.services.run_handoffs import create_from_run
 from kumihimo.services.tasks import NewTask
 
 from .home import Home
 from .patience import until
+
+
+@pytest.fixture
+def home(either_home: Home) -> Home:
+    return either_home
 
 
 def test_what_a_killed_agent_has_left_is_handed_over(home: Home) -> None:

@@ -14,6 +14,11 @@ from .points import RUNNING, STOPPING, Point
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture
+def home(either_home: Home) -> Home:
+    return either_home
+
+
 def run_to_death(home: Home, point: Point) -> None:
     """One supervisor after the other, each until it dies where the point says."""
     gate = home.folder / "gate"

@@ -89,7 +89,7 @@ def require_started_once(board: Board, plans: list[Plan]) -> None:
     events = happened(board)
     for made in plans:
         assert events[made.group.id, "group.stage_advanced"] == 1
-        assert [events[run.id, "execution.queued"] for run in made.stages[1]] == [1] * len(made.stages[1])
+        assert [events[run.id, "execution.reached"] for run in made.stages[1]] == [1] * len(made.stages[1])
 
 
 def test_three_that_end_in_the_same_instant_start_the_next_stage_once(board: Board, racers: Racers) -> None:
@@ -152,7 +152,7 @@ def test_a_stage_cancelled_in_the_instant_in_which_it_begins_lets_the_one_after_
     events = happened(board)
     for made in plans:
         assert events[made.group.id, "group.stage_advanced"] == 2
-        assert events[made.stages[2][0].id, "execution.queued"] == 1
+        assert events[made.stages[2][0].id, "execution.reached"] == 1
 
 
 def test_a_report_that_comes_after_the_end_changes_no_stage(board: Board) -> None:

@@ -128,8 +128,9 @@ def test_stop_of_what_waits_is_its_end_and_starts_nothing(home: Home) -> None:
 
 
 @pytest.mark.parametrize("reaches", ["claimed", "launched"])
-def test_stop_of_a_run_that_is_just_starting_ends_it(home: Home, reaches: str) -> None:
+def test_stop_of_a_run_that_is_just_starting_ends_it(either_home: Home, reaches: str) -> None:
     """Between the claim and the first sign of life of its shell."""
+    home = either_home
     at = {"claimed": "Supervisor._launch", "launched": "Supervisor._note_starts"}[reaches]
     slow = {"at": f"kumihimo.supervisor.supervisor:{at}", "file": str(home.folder / "go")}
     supervisor = home.supervisor(pauses=[slow])
@@ -162,7 +163,8 @@ def test_stop_of_a_run_whose_shell_has_not_come_to_it_ends_what_it_starts_then(h
     assert home.alive() == []
 
 
-def test_stop_of_a_claimed_run_whose_supervisor_died_starts_nothing(home: Home) -> None:
+def test_stop_of_a_claimed_run_whose_supervisor_died_starts_nothing(either_home: Home) -> None:
+    home = either_home
     kill = {"at": "kumihimo.supervisor.supervisor:Supervisor._launch", "when": "before"}
     (run,) = home.run(home.script("one").hang())
     assert home.supervisor(kill).wait(60) == -9
@@ -209,7 +211,8 @@ def test_a_run_that_is_silent_for_too_long_is_timed_out_as_idle(make_home: MakeH
     assert (idle.status, idle.failure_reason, idle.exit_code, idle.signal) == ("timed_out", "idle", 143, "SIGTERM")
 
 
-def test_a_time_that_is_up_while_no_supervisor_is_there_is_seen_by_the_next(home: Home) -> None:
+def test_a_time_that_is_up_while_no_supervisor_is_there_is_seen_by_the_next(either_home: Home) -> None:
+    home = either_home
     first = home.supervisor()
     (run,) = home.run(home.script("one").hang(), timeout_ms=1_000)
     home.until_records("start", 1)

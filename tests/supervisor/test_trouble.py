@@ -51,6 +51,14 @@ def test_commits_that_fail_for_a_while_cost_nothing_but_time(home: Home, when: s
     play(home, trouble={"commits": 3, "since": COMMITS[when], "kind": kind})
 
 
+@pytest.mark.parametrize("when", COMMITS)
+def test_connections_that_are_cut_at_commits_cost_nothing_but_time(
+    make_home: MakeHome, postgres: PostgresServer, when: str
+) -> None:
+    """Before the word was out, or before the answer came: what was done is known, and not done again."""
+    play(make_home(database=postgres.new_database()), trouble={"commits": 4, "since": COMMITS[when], "kind": "cut"})
+
+
 @pytest.mark.parametrize("when", READS)
 def test_a_store_that_is_away_for_a_moment_costs_nothing_but_time(home: Home, when: str) -> None:
     play(home, failing=[{"at": READS[when], "times": 2}])

@@ -53,7 +53,7 @@ def test_no_operation_is_forgotten() -> None:
     # Read as resources, to come with the engine's own surfaces, or reached by verbs that are ways of their own.
     assert {operation.name for operation in every()} - offered == {
         "group.create", "group.delete", "group.list", "group.show", "login.logout", "mine.session", "handoff.list",
-        "worker.run", "run.proof",
+        "worker.run", "run.proof", "board.status", "run.conversation", "run.errors",
     } - offered  # fmt: skip
 
 

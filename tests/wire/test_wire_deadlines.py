@@ -43,8 +43,11 @@ def test_one_that_is_told_may_add_another_and_nothing_is_told_after_the_end() ->
         deadlines.add(4 * GRAIN, lambda: told.append("kept"))
         async with asyncio.timeout(30):
             await over.wait()
-        deadlines.close()
-        await asyncio.sleep(5 * GRAIN)
+            deadlines.close()
+            # Another one whose time comes after that of what was to be told.
+            later, much_later = Deadlines(), asyncio.Event()
+            later.add(5 * GRAIN, much_later.set)
+            await much_later.wait()
         assert told == []
 
     asyncio.run(again())

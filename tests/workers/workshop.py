@@ -91,7 +91,8 @@ class Workshop(Shop):
         """`kumi` with these words; ended with the shop."""
         with (self.home / "said").open("ab") as said:
             how = {"cwd": self.folder, "stdin": subprocess.DEVNULL, "stdout": said, "stderr": said, **how}
-            started = subprocess.Popen([sys.executable, "-m", "kumihimo", *words], env=self.environment, **how)
+            how = {"env": self.environment, **how}
+            started = subprocess.Popen([sys.executable, "-m", "kumihimo", *words], **how)
         self.processes.append(started)
         return started
 

@@ -12,7 +12,7 @@ KumihimoError
 │   ├── IllegalTransition  TaskNotReady  SessionAlreadyRunning  StaleFence
 │   ├── HandoffAlreadyAccepted  GroupHasRunningAgents  GroupNotActive  TaskHeld
 │   ├── ModeMismatch  RoleUnavailable  MaxConcurrentReached  ReportRefused  NotResumable
-│   ├── ScopesOverlap  NothingToMerge
+│   ├── ScopesOverlap  NothingToMerge  ArtifactAway
 │   └── StartFailed  PlanFailed
 ├── Refused
 │   └── LoginRefused  TokenRefused  TaskRefused  ExecutionRefused  AgentBusy  PermissionDenied  UpstreamRefused
@@ -24,7 +24,8 @@ KumihimoError
 │   ├── WorktreeNotFound  WorktreeHeld  WorktreeInTheWay  SnapshotNotFound  UnfinishedOperation
 │   └── ChangesInTheWay  NotFastForward
 └── StoreError
-    └── StoreUnreachable  StoreNotOurs  StoreTooNew  StoreDamaged  StoreNotWritable  StoreNotEmpty  LibraryTooOld
+    ├── StoreUnreachable  StoreNotOurs  StoreTooNew  StoreDamaged  StoreNotWritable  StoreNotEmpty  LibraryTooOld
+    └── StoreCrowded  StoreOutcomeUnknown
 
 The class name is the stable code. Texts, in every language, are in `messages/`; numbers (exit code, HTTP status,
 JSON-RPC code) live in one table per surface.
@@ -189,6 +190,14 @@ class NothingToMerge(WrongState):
         super().__init__(name=name, problem=problem, **facts)
 
 
+class ArtifactAway(WrongState):
+    """What a run has written is on another host, and can't be had from there now. `problem` is a key of the messages' table
+    of problems."""
+
+    def __init__(self, execution: str, host: str, problem: str, **facts: Fact) -> None:
+        super().__init__(execution=execution, host=host, problem=problem, **facts)
+
+
 class TaskHeld(WrongState):
     """The task can't be given to somebody else in its state."""
 
@@ -327,7 +336,15 @@ class StoreError(KumihimoError):
 
 
 class StoreUnreachable(StoreError):
-    pass
+    """Raised by a command, it says that nothing of the command was done."""
+
+
+class StoreCrowded(StoreUnreachable):
+    """The server is there and has no connection left to give."""
+
+
+class StoreOutcomeUnknown(StoreError):
+    """The connection was lost during a commit, and whether that was done could not be found out."""
 
 
 class StoreNotOurs(StoreError):

@@ -8,6 +8,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 V = TypeVar("V", bound=msgspec.Struct)
+# What happened and left nothing on the board: told once, and of no use to who makes the board again from its log.
+PASSING = ("hub.called", "health.started", "health.checked", "health.completed", "host.started")
 
 
 class Change(msgspec.Struct, Generic[V], frozen=True):

@@ -39,6 +39,8 @@ class Evidence(Struct, frozen=True):
     merged: MergedBy | None = None
     left_by_checks: tuple[str, ...] = ()
     """Files that were not there before its checks ran: nobody's work, and in nobody's way."""
+    unpushed: str | None = None
+    """Why its branch is on its host alone, where other hosts were to find it on the remote of the project."""
 
     @property
     def passed(self) -> bool:

@@ -85,6 +85,16 @@ class Report(Struct, frozen=True):
     response: str | None = None
 
 
+class Returned(Struct, frozen=True):
+    """What its host knew of a run that had been given up meanwhile: kept beside it, for what was decided stays so."""
+
+    at: datetime
+    exit_code: int | None = None
+    signal: str | None = None
+    reason: FailureReason | None = None
+    message: str | None = None
+
+
 class Execution(Struct, frozen=True):
     id: str
     number: int | None
@@ -134,6 +144,9 @@ class Execution(Struct, frozen=True):
     skip_checks: bool = False
     unverified: bool = False
     """What it left behind has not been looked at yet."""
+    returned: Returned | None = None
+    host: str | None = None
+    """Where it is to be run: the name, the id or a label of a host. Anywhere where it can be if None."""
 
     @property
     def live(self) -> bool:
@@ -151,7 +164,7 @@ class Execution(Struct, frozen=True):
 
     def queue(self, at: datetime, **facts: object) -> Change[Execution]:
         """Its stage has come, or its place is ready. It keeps its place in the queue: who asked first is served first."""
-        return Change(replace(self, status=self._next("queue"), **facts), "execution.queued", at)
+        return Change(replace(self, status=self._next("queue"), **facts), "execution.reached", at)
 
     def verify(self, at: datetime, **facts: object) -> Change[Execution]:
         """What it left behind was looked at."""
@@ -202,6 +215,12 @@ class Execution(Struct, frozen=True):
     def lose(self, at: datetime, **facts: object) -> Change[Execution]:
         """Nobody knows what became of it."""
         return self._end("lose", at, failure_reason="lost", **facts)
+
+    def come_back(self, known: Returned, log_path: str) -> Change[Execution]:
+        """More is known of a run that was lost, and where it has printed. It stays lost."""
+        if self.status != "lost":
+            raise IllegalTransition("execution", self.id, self.status, "come_back", STATES.actions(self.status))
+        return Change(replace(self, returned=known, log_path=log_path), "execution.returned", known.at)
 
     def say(self, report: Report, at: datetime) -> Change[Execution]:
         """What the agent reports, beside whatever the process does."""

@@ -30,6 +30,8 @@ class Group(Struct, frozen=True):
     """How many stages its plan has; None while it has none."""
     stage: int | None = None
     on_failure: OnFailure | None = None
+    host: str | None = None
+    """Where its runs are to happen unless they say otherwise: the name, the id or a label of a host."""
 
     def plan(self, stages: int, on_failure: OnFailure, at: datetime) -> Change[Group]:
         """It is given its stages, once."""

@@ -7,6 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from kumihimo.domain.event import Change
+
 HealthStatus = Literal["passed", "failed", "skipped"]
 ModelStatus = Literal["valid", "invalid", "unknown"]
 
@@ -28,3 +30,19 @@ class Health(Struct, frozen=True):
     @property
     def available(self) -> bool:
         return self.status != "failed" and self.model_status != "invalid"
+
+
+class HealthNews(Struct, frozen=True):
+    """That programs are being looked at, or were: for whoever watches. `id` is an agent's, or `all`."""
+
+    id: str
+    role: str | None = None
+
+    def begun(self, at: datetime) -> Change[HealthNews]:
+        return Change(self, "health.started", at)
+
+    def found(self, at: datetime) -> Change[HealthNews]:
+        return Change(self, "health.checked", at)
+
+    def over(self, at: datetime) -> Change[HealthNews]:
+        return Change(self, "health.completed", at)

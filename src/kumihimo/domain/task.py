@@ -51,6 +51,8 @@ class Task(Struct, frozen=True):
     assigned_at: datetime | None = None
     claimed_by: str | None = None
     depends_on: tuple[str, ...] = ()
+    host: str | None = None
+    """Where its workers are to run: the name, the id or a label of a host."""
 
     def move(self, to: str, at: datetime, reason: str | None = None) -> Change[Task]:
         """To another status, as the table allows. The rules that need other things are the service's."""

@@ -18,13 +18,14 @@ class Asking(Struct, frozen=True):
 
     `offers` is what the caller can be asked for, as the capabilities of a client. `comes_again`: `on_input` may end the call
     by raising, and whoever called makes it again with the answers; so a server that waits for them in the middle of its work
-    can't be served that way, only one that has not begun.
+    can't be served that way, only one that has not begun. `meta` is told to the server beside the arguments.
     """
 
     on_progress: OnProgress | None = None
     on_input: OnInput | None = None
     offers: Mapping[str, Any] = {}
     comes_again: bool = False
+    meta: Mapping[str, Any] | None = None
 
 
 NOBODY = Asking()
@@ -36,6 +37,7 @@ class Call:
     __slots__ = (
         "asking",
         "attempts",
+        "away",
         "cached",
         "caller",
         "checked",
@@ -57,6 +59,7 @@ class Call:
         caller: str | None = None,
         permission: Permission = EVERYTHING,
         asking: Asking = NOBODY,
+        away: str | None = None,
     ) -> None:
         self.name = name
         self.params: Any = {} if params is None else params
@@ -64,6 +67,8 @@ class Call:
         self.caller = caller
         self.permission = permission
         self.asking = asking
+        # The host that began the session of who calls, where that is not this one.
+        self.away = away
         self.server: str | None = None
         self.tool = name
         self.attempts = 0

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from kumihimo.hub.caching import SECONDS, Cache
 from kumihimo.hub.call import Call
-from kumihimo.hub.errors import Code, HubError
+from kumihimo.hub.errors import Code, HubError, unknown_server
 from kumihimo.hub.lists import Lists
 from kumihimo.hub.local import LocalTool, asked, carry_out
 from kumihimo.hub.naming import Names, Reference, not_found
@@ -24,7 +24,7 @@ from kumihimo.hub.retrying import Tries
 from kumihimo.hub.statistics import Counts
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import CanExecute, Tool
-from kumihimo.hub.upstream import Live, Upstream
+from kumihimo.hub.upstream import Live, Upstream, require_no_memory
 from kumihimo.wire.client.errors import ClientError, ConnectionFailed
 from kumihimo.wire.errors import RpcError
 
@@ -80,7 +80,7 @@ class Calls:
         if server is None:
             found = await self._lists.everywhere("tools", worktree)
         elif server not in self._registry:
-            raise HubError(Code.INVALID_PARAMS, f"No server is called '{server}'.", {"server": server})
+            raise unknown_server(server, self._registry.names)
         else:
             found = {server: await self._lists.alone(self._registry.get(server, worktree), "tools")}
         tools: list[Tool] = [] if server else list(self.local.values())
@@ -128,6 +128,8 @@ class Calls:
                 tries.learn(tool.repeatable)
                 if not call.checked:
                     await self._check(call, tool)
+                if call.away is not None:
+                    require_no_memory(live, upstream.name, call.away)
                 return await self._send(call, upstream, live, tool, arguments, deadline - self._timing.now())
             except ConnectionFailed as error:
                 told = upstream.judge(live, error)
@@ -179,6 +181,7 @@ class Calls:
             arguments,
             seconds=seconds,
             on_progress=asking.on_progress,
+            meta=asking.meta,
             on_input=asking.on_input if answers else None,
             offers=asking.offers,
         )

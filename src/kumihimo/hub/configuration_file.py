@@ -15,7 +15,6 @@ from kumihimo.hub import marked
 from kumihimo.hub.configuration import Mistake, Options, ServerConfig, options_of, server_of
 from kumihimo.hub.variables import PROJECT_ROOT, Undefined, expanded
 from kumihimo.hub.variables import Path as Place
-from kumihimo.settings import HUB_FILES
 
 Where = Callable[[Place], str]
 
@@ -44,11 +43,6 @@ class Definition(Struct, frozen=True):
 class Configuration(Struct, frozen=True):
     servers: tuple[Definition, ...]
     options: Options
-
-
-def find(project: Path, user: Path) -> list[Path]:
-    """The files that there are: those of the project, then those of the user. Earlier ones win."""
-    return [file for folder in (project, user) for name in HUB_FILES if (file := folder / name).is_file()]
 
 
 def load(files: Sequence[Path], variables: Mapping[str, str], root: Path) -> Configuration:

@@ -47,11 +47,6 @@ def remove_server(file: Path, name: str) -> None:
     _rewrite(file, change, lambda text, node: _without_item(text, node, name))
 
 
-def servers_in(file: Path) -> list[str]:
-    """The names that a file has. ConfigError where it can't be read."""
-    return list(entries_in(file))
-
-
 def entries_in(file: Path) -> dict[str, Table]:
     """The servers of a file as they are written there, by their names."""
     value = marked.read(file).value

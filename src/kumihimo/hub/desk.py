@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from kumihimo.hub.call import NOBODY, Asking, Call
-from kumihimo.hub.errors import Code, HubError
+from kumihimo.hub.errors import Code, HubError, unknown_server
 from kumihimo.hub.hub import Hub
 from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.results import Answer
@@ -63,8 +63,10 @@ class Desk:
         record: Callable[[Called], None] | None = None,
         asking: Asking = NOBODY,
         history: History | None = None,
+        away: str | None = None,
     ) -> None:
         self.hub = hub
+        self._away = away
         self._history = history
         self._asking = asking
         self._worktree = worktree
@@ -90,6 +92,13 @@ class Desk:
         """The same desk, at which somebody sits who can be asked."""
         if asking is NOBODY:
             return self
+        return self._with(msgspec.structs.replace(asking, meta=self._asking.meta) if self._asking.meta else asking)
+
+    def away(self, host: str) -> Desk:
+        """The same desk, for a session that another host has begun: what servers remember of it is there."""
+        return self._with(self._asking, host)
+
+    def _with(self, asking: Asking, away: str | None = None) -> Desk:
         return Desk(
             self.hub,
             worktree=self._worktree,
@@ -98,6 +107,7 @@ class Desk:
             record=self._record,
             asking=asking,
             history=self._history,
+            away=away or self._away,
         )
 
     def call(self, name: str, params: Any, timeout_ms: float | None = None) -> Awaitable[Answer]:
@@ -105,7 +115,7 @@ class Desk:
         return self.relay(self.new_call(name, params, timeout_ms))
 
     def new_call(self, name: str, params: Any, timeout_ms: float | None = None) -> Call:
-        return Call(name, params, timeout_ms, self._caller, self._permission, self._asking)
+        return Call(name, params, timeout_ms, self._caller, self._permission, self._asking, self._away)
 
     async def relay(self, call: Call) -> Answer:
         """The same; afterwards the call has all that the server answered."""
@@ -122,7 +132,7 @@ class Desk:
         return [prompt for prompt in found if self._permission.knows(prompt["server"])]
 
     async def get_prompt(self, server: str, name: str, args: Mapping[str, Any] | None) -> Table:
-        self._require(server)
+        await self._require(server)
         return await self.hub.get_prompt(server, name, args, worktree=self._worktree)
 
     async def resources(self, server: str | None = None) -> list[Table]:
@@ -130,7 +140,7 @@ class Desk:
         return [resource for resource in found if self._permission.knows(resource["server"])]
 
     async def read_resource(self, server: str, uri: str) -> list[Table]:
-        self._require(server)
+        await self._require(server)
         return await self.hub.read_resource(uri, server, worktree=self._worktree, caller=self._caller)
 
     async def stats(self) -> list[Table]:
@@ -152,7 +162,7 @@ class Desk:
         names = [it["name"] for it in self.servers()]
         if server is not None:
             if server not in names:
-                raise HubError(Code.INVALID_PARAMS, f"No server is called '{server}'.", {"server": server})
+                raise unknown_server(server, names)
             names = [server]
         return list(await asyncio.gather(*(self._try(name) for name in names)))
 
@@ -166,11 +176,13 @@ class Desk:
             error = f"{refused.code}: {refused.message}"
         return Tried(name, round((time.monotonic() - began) * 1000, 1), count, error)
 
-    def _require(self, server: str) -> None:
+    async def _require(self, server: str) -> None:
         if not self._permission.knows(server):
             raise HubError(
                 Code.CANNOT_EXECUTE, f"The server '{server}' is not allowed for this agent.", {"server": server}
             )
+        if self._away is not None:
+            await self.hub.require_no_memory(server, self._away, worktree=self._worktree)
 
 
 def _called(call: Call, answer: Answer) -> Called:

@@ -6,7 +6,7 @@ HubClosed      an exception: the hub was closed, nothing can be asked of it any 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -57,6 +57,13 @@ class HubError(Exception):
         self.unclear = unclear
         self.retryable = code in PASSING if retryable is None else retryable
         self.retry_after_seconds = retry_after_seconds
+
+
+def unknown_server(name: str, known: Iterable[str]) -> HubError:
+    """`known` are those that the caller may know of."""
+    others = ", ".join(known)
+    there = f"There are: {others}." if others else "There is none: `kumi hub add` adds one."
+    return HubError(Code.INVALID_PARAMS, f"No server is called '{name}'. {there}", {"server": name})
 
 
 class HubClosed(RuntimeError):

@@ -16,7 +16,7 @@ from kumihimo.hub.call import NOBODY, Asking, Call
 from kumihimo.hub.calls import Calls
 from kumihimo.hub.configuration import Options
 from kumihimo.hub.configuration_file import Configuration
-from kumihimo.hub.errors import Code, HubClosed, HubError
+from kumihimo.hub.errors import Code, HubClosed, HubError, unknown_server
 from kumihimo.hub.guardian import VARIABLE, Guardian
 from kumihimo.hub.lists import Lists
 from kumihimo.hub.local import local_tool
@@ -28,7 +28,7 @@ from kumihimo.hub.serena import Serena, serena_among
 from kumihimo.hub.statistics import Counts
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import CanExecute, Table, Tool
-from kumihimo.hub.upstream import Live, State, Upstream
+from kumihimo.hub.upstream import Live, State, Upstream, require_no_memory
 
 
 class Hub:
@@ -142,6 +142,13 @@ class Hub:
     def is_connected(self, name: str) -> bool:
         self._open()
         return any(upstream.name == name and upstream.connected for upstream in self._registry.upstreams)
+
+    async def require_no_memory(self, name: str, away: str, *, worktree: Path | None = None) -> None:
+        """HubError where a server may remember a session that was begun on another host."""
+        self._known(name)
+        upstream = self._registry.get(name, worktree)
+        async with upstream.session(upstream.config.timeout / 1000) as live:
+            require_no_memory(live, name, away)
 
     def servers(self) -> list[Table]:
         """Every server with its state; one that nobody has needed yet is idle."""
@@ -315,18 +322,13 @@ class Hub:
         """The same, for whoever adds it up."""
         return self._calls.counts
 
-    def stats(self) -> dict[str, Table]:
-        """What each server was used for since the hub was opened."""
-        self._open()
-        return {server: counts.told() for server, counts in self._calls.counts.items()}
-
     def _open(self) -> None:
         if self._closed:
             raise HubClosed
 
     def _known(self, name: str) -> None:
         if name not in self._registry:
-            raise HubError(Code.INVALID_PARAMS, f"No server is called '{name}'.", {"server": name})
+            raise unknown_server(name, self._registry.names)
 
     def _changed(self, upstream: Upstream, live: Live | None, method: str) -> None:
         """What a server says unasked: where it is about its lists, what was kept of it is old."""

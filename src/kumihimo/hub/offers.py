@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from kumihimo.hub.caching import Cache
-from kumihimo.hub.errors import Code, HubError
+from kumihimo.hub.errors import Code, HubError, unknown_server
 from kumihimo.hub.lists import Lists
 from kumihimo.hub.registry import Registry
 from kumihimo.hub.retrying import Tries
@@ -122,10 +122,7 @@ class Offers:
 
     def _upstream(self, server: str, worktree: Path | None) -> Upstream:
         if server not in self._registry:
-            known = ", ".join(self._registry.names)
-            raise HubError(
-                Code.INVALID_PARAMS, f"No server is called '{server}'. There are: {known}.", {"server": server}
-            )
+            raise unknown_server(server, self._registry.names)
         return self._registry.get(server, worktree)
 
     async def _ask(self, upstream: Upstream, method: str, fields: bytes, named: str) -> Raw:

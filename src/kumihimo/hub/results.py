@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from kumihimo.hub.errors import Code, HubError
-from kumihimo.wire.client.dialogue import UNREADABLE
+from kumihimo.wire.jsonrpc import UNREADABLE
 
 
 class CallError(Struct, frozen=True, omit_defaults=True):

@@ -365,6 +365,18 @@ class Upstream:
             self._lost(live, HubError(Code.CONNECTION_LOST, f"{self.name}: the server has ended"))
 
 
+def require_no_memory(live: Live, name: str, away: str) -> None:
+    """HubError where the server may remember what the caller's session has told it: that is on the host which began the
+    session, and nowhere else. One that speaks the stateless revision remembers nothing."""
+    if live.session.revision.handshake:
+        raise HubError(
+            Code.CANNOT_EXECUTE,
+            f"{name}: this session was begun on the host {away}, and what the server remembers of it is there. "
+            "Go on at that host, or begin another session here.",
+            {"server": name, "host": away},
+        )
+
+
 async def _nobody_there(method: str, params: Any) -> Mapping[str, Any]:  # noqa: ARG001 - the signature of who is asked
     """What a server asks that nobody in particular has called, or whose caller can't be asked."""
     if method == "elicitation/create":

@@ -22,11 +22,15 @@ NOUNS = (
     "executions",
     "groups",
     "runs",
+    "conversations",
     "roles",
+    "hosts",
     "workers",
     "merges",
     "worktrees",
     "hub",
+    "servers",
+    "search",
     "upkeep",
 )
 _MODULE_OF = {
@@ -44,11 +48,17 @@ _MODULE_OF = {
     "group": "groups",
     "run": "runs",
     "role": "roles",
+    "host": "hosts",
     "worker": "workers",
     "merge": "merges",
     "worktree": "worktrees",
     "hub": "hub",
+    "server": "servers",
     "board": "upkeep",
+    # Verbs that have grown out of the file of their noun.
+    "run.conversation": "conversations",
+    "run.errors": "conversations",
+    "board.search": "search",
 }
 
 
@@ -60,7 +70,7 @@ def operations_of(noun: str) -> tuple[Operation[Any, Any], ...]:
 @cache
 def named(name: str) -> Operation[Any, Any]:
     """One operation by its dotted name; only the module of its noun is loaded."""
-    noun = _MODULE_OF[name.partition(".")[0]]
+    noun = _MODULE_OF.get(name) or _MODULE_OF[name.partition(".")[0]]
     return next(operation for operation in operations_of(noun) if operation.name == name)
 
 

@@ -24,14 +24,17 @@ from kumihimo.domain.errors import (
     StartFailed,
 )
 from kumihimo.domain.group import Group, GroupMode, OnFailure
+from kumihimo.domain.host import Host
 from kumihimo.domain.project import Project
+from kumihimo.operations.hosts import HostName
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
 from kumihimo.services.board import Board
 from kumihimo.services.checkups import look_again
 from kumihimo.services.definitions import defined, welcome
-from kumihimo.services.executions import Sight
 from kumihimo.services.groups import Errand, Limits
+from kumihimo.services.host_name import host_id
 from kumihimo.services.hosting import ensure, find_running, was_started
+from kumihimo.services.sights import Sight
 from kumihimo.settings import Settings
 
 GroupId = Annotated[str, Meta(description="The id of the group.")]
@@ -43,6 +46,7 @@ _REFUSALS = (
 class CreateGroup(Arguments, frozen=True):
     description: Annotated[str, Meta(description="What the group is for.")]
     mode: Annotated[GroupMode, Meta(description="All at once, or stage by stage.")] = "concurrent"
+    host: HostName | None = None
 
 
 class NameGroup(Arguments, frozen=True):
@@ -75,6 +79,7 @@ class StageToRun(Arguments, frozen=True):
 class RunAgents(Arguments, frozen=True):
     group: GroupId
     agents: Annotated[list[AgentToPlace], Meta(description="The agents to start, all at once.")]
+    host: HostName | None = None
 
 
 class RunStages(Arguments, frozen=True):
@@ -83,6 +88,7 @@ class RunStages(Arguments, frozen=True):
     on_failure: Annotated[
         OnFailure, Meta(description="After a stage in which something failed: go on, or give the rest up.")
     ] = "continue"
+    host: HostName | None = None
 
 
 class Deleted(Struct, frozen=True):
@@ -130,7 +136,9 @@ def create(call: Call, arguments: CreateGroup) -> Group:
     except ConfigError:
         # Where it belongs to is decided by what is run in it.
         project_id = None
-    return call.board.groups.create(arguments.description, mode=arguments.mode, project_id=project_id)
+    return call.board.groups.create(
+        arguments.description, mode=arguments.mode, project_id=project_id, host=arguments.host
+    )
 
 
 @operation("group.list", Nothing, list[Group], reads=True)
@@ -157,13 +165,16 @@ def run(call: Call, arguments: RunAgents) -> Started:
     """Start one or more agents at once. Nothing is started where any of them can't be."""
     _prepare(call, {one.role for one in arguments.agents})
     project, limits = _limits(call, StartFailed)
-    errands = [_errand(one, project, StartFailed) for one in arguments.agents]
+    asked = _Errands(call, project, arguments, StartFailed)
+    errands = [asked.of(one) for one in arguments.agents]
     board = call.board
     if find_running(call.settings.state_folder) is None:
         # Looked at first, so that a refused request does not even start a supervisor.
         board.groups.require_runnable(arguments.group, errands, limits)
         ensure(call.settings)
     wanted = [one.worktree for one in arguments.agents]
+    if any(wanted) and (host := asked.elsewhere) is not None:
+        raise StartFailed("worktree_elsewhere", host=host.name)
     if not any(wanted):
         runs = board.groups.run(arguments.group, errands, limits)
     else:
@@ -178,7 +189,8 @@ def plan(call: Call, arguments: RunStages) -> Planned:
     """Start agents stage by stage: each stage begins when everything of the one before is done, and is told its results."""
     _prepare(call, {one.role for stage in arguments.stages for one in stage.tasks})
     project, limits = _limits(call, PlanFailed)
-    stages = [[_errand(one, project, PlanFailed) for one in stage.tasks] for stage in arguments.stages]
+    asked = _Errands(call, project, arguments, PlanFailed)
+    stages = [[asked.of(one) for one in stage.tasks] for stage in arguments.stages]
     board = call.board
     if find_running(call.settings.state_folder) is None:
         board.groups.require_plannable(arguments.group, stages, limits)
@@ -204,11 +216,45 @@ def _limits(call: Call, failure: type[StartFailed]) -> tuple[Project, Limits]:
     return project, Limits(call.settings.max_concurrent, project.id, lambda agent: defined(agent, call.settings))
 
 
-def _errand(one: AgentToRun, project: Project, failure: type[StartFailed]) -> Errand:
-    folder = Path(project.working_directory, one.working_directory or "").expanduser()
-    if not folder.is_dir():
-        raise failure("no_such_folder", folder=str(folder)[:300])
-    return Errand(one.role, one.prompt, str(folder), one.timeout_ms)
+class _Errands:
+    """What is asked for in one request. A folder that many are to work in is looked at once."""
+
+    def __init__(
+        self, call: Call, project: Project, arguments: RunAgents | RunStages, failure: type[StartFailed]
+    ) -> None:
+        self._call = call
+        self._project = project
+        self._group = arguments.group
+        self._host = arguments.host
+        self._failure = failure
+        self._folders: dict[str | None, str] = {}
+
+    @property
+    def elsewhere(self) -> Host | None:
+        """The host on which it is to be done, where that is not this one."""
+        board = self._call.board
+        wanted = self._host or board.groups.show(self._group).host
+        return board.hosts.elsewhere(host_id(self._call.settings.state_folder), wanted, self._project.id)
+
+    def of(self, one: AgentToRun) -> Errand:
+        asked = one.working_directory
+        if asked not in self._folders:
+            self._folders[asked] = self._folder(asked)
+        return Errand(one.role, one.prompt, self._folders[asked], one.timeout_ms, host=self._host)
+
+    def _folder(self, asked: str | None) -> str:
+        failure = self._failure
+        folder = Path(self._project.working_directory, asked or "").expanduser()
+        try:
+            there = folder.is_dir()
+        except (ValueError, OSError):
+            # A name that no folder can have.
+            there = False
+        if not there and self.elsewhere is None:
+            raise failure("no_such_folder", folder=str(folder)[:300])
+        if asked is not None and self._call.settings.keeps(folder):
+            raise failure("private_folder", folder=str(folder)[:300])
+        return str(folder)
 
 
 OPERATIONS = (create, list_, show, delete, run, plan)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import msgspec
 from msgspec import Meta, field
 
 from kumihimo.domain.errors import UpstreamRefused
+from kumihimo.hub.results import Answer
 from kumihimo.operations.operation import Arguments, Call, Nothing, Shape, operation
 
 if TYPE_CHECKING:
-    from kumihimo.hub.results import Answer
     from kumihimo.hub.tools import Tool
 
 R = TypeVar("R")
@@ -103,32 +104,8 @@ class ToolDetail(Shape, frozen=True):
     annotations: Json | None = None
 
 
-class CallError(Shape, frozen=True):
-    code: str
-    message: str
-    retryable: bool
-    details: Json | None = None
-
-
-class CallMetadata(Shape, frozen=True):
-    execution_time: float
-    server: str | None
-    attempts: int
-    cached: bool
-    tokens_used: int | None = None
-
-
-class Outcome(Shape, frozen=True, kw_only=True):
-    """What a call came to: its data, or an error."""
-
-    success: bool
-    data: Any = None
-    error: CallError | None = None
-    metadata: CallMetadata
-
-
 class Outcomes(Shape, frozen=True):
-    results: list[Outcome]
+    results: list[Answer]
 
 
 class Prompts(Shape, frozen=True):
@@ -189,19 +166,7 @@ class ServerTests(Shape, frozen=True):
 @operation("hub.servers", Nothing, Servers, reads=True)
 async def servers(call: Call, _: Nothing) -> Servers:
     """The MCP servers behind the hub and the state of each. A server is started when it is first needed."""
-    return Servers(
-        servers=[
-            ServerState(
-                name=it["name"],
-                transport=it["transport"],
-                state=it["state"],
-                in_flight=it["inFlight"],
-                starts=it["starts"],
-                error=it["error"],
-            )
-            for it in call.desk.servers()
-        ]
-    )
+    return Servers(servers=msgspec.convert(call.desk.servers(), list[ServerState]))
 
 
 @operation("hub.search", SearchTools, FoundTools, UpstreamRefused, reads=True)
@@ -228,19 +193,18 @@ async def describe(call: Call, arguments: NameTool) -> ToolDetail:
     return _detail(await _told(call.desk.describe(arguments.tool)))
 
 
-@operation("hub.call", CallTool, Outcome, UpstreamRefused, destructive=True)
-async def call_(call: Call, arguments: CallTool) -> Outcome:
+@operation("hub.call", CallTool, Answer, UpstreamRefused, destructive=True)
+async def call_(call: Call, arguments: CallTool) -> Answer:
     """Call a tool of a server behind the hub. The arguments are checked before anything is sent; a call that may have
     changed something is never sent twice."""
-    return outcome(await call.desk.call(arguments.tool, arguments.params, arguments.timeout_ms))
+    return await call.desk.call(arguments.tool, arguments.params, arguments.timeout_ms)
 
 
 @operation("hub.batch", CallTools, Outcomes, UpstreamRefused, destructive=True)
 async def batch(call: Call, arguments: CallTools) -> Outcomes:
     """Call several tools at once. One result for each, in order, whatever becomes of the others."""
     calls = [{"tool": it.tool, "params": it.params, "timeout_ms": it.timeout_ms} for it in arguments.calls]
-    answers = await call.desk.batch(calls, arguments.max_parallel)
-    return Outcomes(results=[outcome(answer) for answer in answers])
+    return Outcomes(results=await call.desk.batch(calls, arguments.max_parallel))
 
 
 @operation("hub.prompts", OfServer, Prompts, UpstreamRefused, reads=True)
@@ -282,20 +246,7 @@ async def stats(call: Call, _: Nothing) -> Use:
     tokens = sum(it["schemaTokens"] for it in told)
     budget = call.settings.hub.budget
     return Use(
-        servers=[
-            ServerUse(
-                name=it["name"],
-                state=it["state"],
-                tools=it["tools"],
-                schema_tokens=it["schemaTokens"],
-                calls=it["calls"],
-                cached=it["cached"],
-                retries=it["retries"],
-                milliseconds=it["milliseconds"],
-                errors=it["errors"],
-            )
-            for it in told
-        ],
+        servers=msgspec.convert(told, list[ServerUse]),
         tools=sum(it["tools"] for it in told),
         schema_tokens=tokens,
         budget=budget,
@@ -312,25 +263,6 @@ async def test(call: Call, arguments: OfServer) -> ServerTests:
             ServerTest(name=it.name, ok=it.error is None, milliseconds=it.milliseconds, tools=it.tools, error=it.error)
             for it in tried
         ]
-    )
-
-
-def outcome(answer: Answer) -> Outcome:
-    """Data that came as JSON is passed on unread."""
-    error, metadata = answer.error, answer.metadata
-    return Outcome(
-        success=answer.success,
-        data=answer.data if answer.success else None,
-        error=None
-        if error is None
-        else CallError(code=error.code, message=error.message, retryable=error.retryable, details=error.details),
-        metadata=CallMetadata(
-            execution_time=metadata.execution_time,
-            server=metadata.server,
-            attempts=metadata.attempts,
-            cached=metadata.cached,
-            tokens_used=metadata.tokens_used,
-        ),
     )
 
 

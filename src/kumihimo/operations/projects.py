@@ -12,8 +12,9 @@ from kumihimo.domain.errors import AgentNotFound, IllegalTransition, InvalidValu
 from kumihimo.domain.project import Project
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
 from kumihimo.services.exclusion import keep_out_of_git
+from kumihimo.services.project_file import project_file_text
 from kumihimo.services.projects import Initialised
-from kumihimo.settings import PROJECT_FILE, project_file_text
+from kumihimo.settings import PROJECT_FILE
 
 ProjectName = Annotated[str, Meta(description="A project: its name, its prj_ id, or the beginning of that.")]
 AgentName = Annotated[str, Meta(description="An agent: its name, its agt_ id, or the beginning of that.")]

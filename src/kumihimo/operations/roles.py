@@ -39,7 +39,18 @@ def check(call: Call, arguments: CheckRoles) -> list[Role]:
     welcome(board, call.settings, {named} if named else set(call.settings.agents))
     agents = [board.agents.show(named)] if named else [agent for agent, _ in board.hosts.health()]
     found = [defined(agent, call.settings) for agent in agents]
-    return [Role(agent, board.hosts.note_health(check_up(agent, call.settings, board.clock))) for agent in found]
+    checked = [_checked(call, agent) for agent in found]
+    board.hosts.tell_of_checks(None)
+    return checked
+
+
+def _checked(call: Call, agent: Agent) -> Role:
+    """Told to whoever watches when it begins and when it is over: it may take a while."""
+    hosts = call.board.hosts
+    hosts.tell_of_checks(agent, begin=True)
+    health = hosts.note_health(check_up(agent, call.settings, call.board.clock))
+    hosts.tell_of_checks(agent)
+    return Role(agent, health)
 
 
 OPERATIONS = (list_, check)

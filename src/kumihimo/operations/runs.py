@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from kumihimo.domain.errors import (
+    AgentNotFound,
+    ArtifactAway,
     ExecutionNotFound,
     GroupNotFound,
     InvalidValue,
     MaxConcurrentReached,
     NotResumable,
+    ProjectNotFound,
     ReportRefused,
     StartFailed,
 )
@@ -19,10 +23,11 @@ from kumihimo.domain.execution import Execution, Report, ReportStatus
 from kumihimo.domain.proof import Proof
 from kumihimo.operations.agents import Cursor, Limit
 from kumihimo.operations.operation import Arguments, Call, operation
-from kumihimo.services.executions import Sight
 from kumihimo.services.groups import Limits
 from kumihimo.services.hosting import ensure
 from kumihimo.services.outputs import Output
+from kumihimo.services.sights import Sight
+from kumihimo.store.executions import Narrowed
 from kumihimo.store.paging import Page
 
 RunId = Annotated[str, Meta(description="The id of a run, or the beginning of it.")]
@@ -42,6 +47,10 @@ class ListRuns(Arguments, frozen=True):
     ] = None
     limit: Limit | None = None
     cursor: Cursor | None = None
+    role: Annotated[str | None, Meta(description="Only runs of this agent: its name or id.")] = None
+    project: Annotated[str | None, Meta(description="Only runs in this project: its name or id.")] = None
+    since: Annotated[datetime | None, Meta(description="Only what was asked for then or later.")] = None
+    until: Annotated[datetime | None, Meta(description="Only what was asked for before then.")] = None
 
 
 class NameRun(Arguments, frozen=True):
@@ -98,12 +107,19 @@ class Stopped(Struct, frozen=True):
     execution: Execution
 
 
-@operation("run.list", ListRuns, Page[Sight], GroupNotFound, InvalidValue, reads=True)
+@operation("run.list", ListRuns, Page[Sight], GroupNotFound, AgentNotFound, ProjectNotFound, InvalidValue, reads=True)
 def list_(call: Call, arguments: ListRuns) -> Page[Sight]:
     """Runs of agents: of a group, or all, newest first."""
-    group_id = call.board.groups.show(arguments.group).id if arguments.group else None
-    return call.board.executions.sights_of(
-        group_id=group_id, status=arguments.status, limit=arguments.limit, cursor=arguments.cursor
+    board = call.board
+    group_id = board.groups.show(arguments.group).id if arguments.group else None
+    narrowed = Narrowed(
+        board.agents.show(arguments.role).id if arguments.role else None,
+        board.projects.show(arguments.project).id if arguments.project else None,
+        arguments.since,
+        arguments.until,
+    )
+    return board.executions.sights_of(
+        group_id=group_id, status=arguments.status, narrowed=narrowed, limit=arguments.limit, cursor=arguments.cursor
     )
 
 
@@ -199,7 +215,7 @@ def retry(call: Call, arguments: NameRun) -> Begun:
     return Begun(call.board.executions.sight(run.id))
 
 
-@operation("run.output", ReadOutput, Output, ExecutionNotFound, InvalidValue, reads=True)
+@operation("run.output", ReadOutput, Output, ExecutionNotFound, InvalidValue, ArtifactAway, reads=True, slow=True)
 def output(call: Call, arguments: ReadOutput) -> Output:
     """What an agent has printed, some lines at a time."""
     return call.board.outputs.read(arguments.run, arguments.cursor, arguments.limit)

@@ -19,6 +19,7 @@ from kumihimo.domain.errors import (
 )
 from kumihimo.domain.task import Priority, Task, TaskStatus, TaskType
 from kumihimo.operations.agents import Checks, Cursor, ExcludeGlobs, Limit, WriteGlobs
+from kumihimo.operations.hosts import HostName
 from kumihimo.operations.operation import Arguments, Call, operation
 from kumihimo.operations.projects import AgentName, ProjectName
 from kumihimo.services.projects import Place
@@ -53,6 +54,7 @@ class CreateTask(Arguments, frozen=True):
     dod: Checks = []  # noqa: RUF012
     write: WriteGlobs = []  # noqa: RUF012
     exclude: ExcludeGlobs = []  # noqa: RUF012
+    host: HostName | None = None
 
 
 class ListTasks(Arguments, frozen=True):
@@ -84,6 +86,9 @@ class UpdateTask(Arguments, frozen=True):
     dod: Checks | None = None
     write: WriteGlobs | None = None
     exclude: ExcludeGlobs | None = None
+    host: Annotated[
+        str | None, Meta(description="Where it is to run: a host's name, id or label; '' for anywhere.")
+    ] = None
 
 
 class ListProjectTasks(Arguments, frozen=True):
@@ -147,6 +152,7 @@ def create(call: Call, arguments: CreateTask) -> TaskView:
         dod=arguments.dod,
         write=arguments.write,
         exclude=arguments.exclude,
+        host=arguments.host,
     )
     return call.board.tasks.create(call.place, new)
 
@@ -199,6 +205,7 @@ def update(call: Call, arguments: UpdateTask) -> TaskView:
         dod=arguments.dod,
         write=arguments.write,
         exclude=arguments.exclude,
+        host=arguments.host,
     )
 
 

@@ -8,15 +8,16 @@ from typing import Annotated
 from msgspec import Meta
 
 from kumihimo.domain.errors import StoreError, StoreNotEmpty, StoreTooNew, StoreUnreachable
+from kumihimo.domain.finding import Finding
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
 from kumihimo.services import upkeep as service
-from kumihimo.services.upkeep import Condition, Copied, Finding, Migration, Overview
+from kumihimo.services.upkeep import Condition, Copied, Migration, Overview
 
 BackupFile = Annotated[str, Meta(description="A SQLite file.")]
 
 
 class Diagnose(Arguments, frozen=True):
-    fix: Annotated[bool, Meta(description="Mend what can be mended: folders, permissions, schema, old events.")] = False
+    fix: Annotated[bool, Meta(description="Mend what is safe to mend, and say what was done.")] = False
 
 
 class Backup(Arguments, frozen=True):
@@ -37,13 +38,15 @@ def status(call: Call, _: Nothing) -> Overview:
     return service.overview(call.board, call.settings)
 
 
-@operation("board.doctor", Diagnose, list[Finding], idempotent=True)
+@operation("board.doctor", Diagnose, list[Finding], idempotent=True, slow=True)
 def doctor(call: Call, arguments: Diagnose) -> list[Finding]:
     """Look whether everything is in order. A missing agent CLI is a warning: Kumihimo works without it."""
-    findings = service.diagnose(call.settings, fix=arguments.fix)
-    if arguments.fix and all(finding.verdict != "error" for finding in findings):
-        service.fold(call.board, call.settings.retention.events_days)
-    return findings
+    # It looks at nearly everything: loaded when somebody asks.
+    from kumihimo.hub.diagnosis import look_at_hub
+    from kumihimo.services.diagnosis.diagnosis import by_weight, diagnose
+
+    found = diagnose(call.settings, lambda: call.board, fix=arguments.fix)
+    return by_weight([*found, *look_at_hub(call.settings)])
 
 
 @operation("board.migrate", Nothing, Migration, StoreTooNew, StoreUnreachable, idempotent=True)

@@ -18,6 +18,7 @@ from kumihimo.domain.errors import (
     TaskNotReady,
 )
 from kumihimo.operations.agents import Cursor, Limit
+from kumihimo.operations.hosts import HostName
 from kumihimo.operations.operation import Arguments, Call, operation
 from kumihimo.operations.projects import AgentName
 from kumihimo.operations.tasks import TaskName
@@ -50,6 +51,7 @@ class RunWorker(Arguments, frozen=True):
     worktree: Annotated[bool, Meta(description="In a worktree of its own, or in the project's folder.")] = True
     skip_dod: Annotated[bool, Meta(description="Don't run the checks; that they were skipped is on record.")] = False
     timeout_ms: Annotated[int | None, Meta(description="After so long it is ended. No limit if left out.")] = None
+    host: HostName | None = None
 
 
 class NameWorker(Arguments, frozen=True):
@@ -128,6 +130,7 @@ def run(call: Call, arguments: RunWorker) -> WorkSession:
         auto=arguments.auto,
         skip_checks=arguments.skip_dod,
         timeout_ms=arguments.timeout_ms,
+        host=arguments.host,
     )
     ensure(call.settings)
     worker = prepare(call.board, call.settings, call.place, request, worktree=arguments.worktree)

@@ -21,12 +21,13 @@ from kumihimo.domain.session import Session
 from kumihimo.domain.task import Task
 from kumihimo.services import contexts
 from kumihimo.services.contexts import Contexts, TaskContext
-from kumihimo.services.executions import Executions, Wish
+from kumihimo.services.executions import Executions
 from kumihimo.services.projects import Place
 from kumihimo.services.service import Clock, Service, command, query
 from kumihimo.services.sessions import Sessions
 from kumihimo.services.task_rules import effective_checks
 from kumihimo.services.tasks import Tasks
+from kumihimo.services.wish import Wish
 from kumihimo.store.store import Store, Transaction
 
 Result = Literal["success", "failed", "blocked"]

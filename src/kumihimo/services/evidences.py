@@ -13,7 +13,7 @@ from kumihimo.domain.execution import DodResult, Execution
 from kumihimo.domain.identifiers import Identifiers
 from kumihimo.domain.task import ENDED, Task
 from kumihimo.services.executions import find
-from kumihimo.services.service import Clock, Service, command, lookup, query
+from kumihimo.services.service import Clock, Service, command, lookup
 from kumihimo.services.tasks import Tasks
 from kumihimo.store.store import Store, Transaction
 
@@ -53,12 +53,12 @@ class Evidences(Service):
     def of(self, transaction: Transaction, execution_id: str) -> Evidence | None:
         return transaction.evidence.get(execution_id)
 
-    @query
+    @lookup
     def unverified(self, transaction: Transaction, host_id: str) -> list[Execution]:
         """Runs whose traces are still to be looked at on this host."""
         return transaction.executions.unverified(host_id)
 
-    @query
+    @lookup
     def under_way(self, transaction: Transaction, host_id: str) -> list[Execution]:
         """Runs of this host that are changing a worktree now."""
         return transaction.executions.in_worktrees(host_id)

@@ -6,25 +6,25 @@ nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
-from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import ExecutionNotFound, GroupNotActive, ReportRefused, StaleFence
 from kumihimo.domain.event import Change
-from kumihimo.domain.evidence import Evidence
-from kumihimo.domain.execution import Execution, ExecutionStatus, FailureReason, Origin, Report, Stopping
+from kumihimo.domain.execution import Execution, ExecutionStatus, FailureReason, Report, Returned, Stopping
 from kumihimo.domain.observation import Observation
-from kumihimo.domain.task import Task
 from kumihimo.domain.token import strike_out_tokens
 from kumihimo.services import stages
 from kumihimo.services.references import by_id
 from kumihimo.services.scopes import overlapping
 from kumihimo.services.service import Service, command, lookup, query
 from kumihimo.services.settling import settle_task
+from kumihimo.services.sights import Sight, seen_as, sights
+from kumihimo.services.wish import Wish
+from kumihimo.store.executions import EVERYTHING_FREE, Narrowed, Reach
 from kumihimo.store.paging import Page, bounded
 from kumihimo.store.store import Transaction
 
@@ -34,46 +34,9 @@ _MOST_RUNS = 1_000
 # How many of those that wait are looked at where the first ones may not begin.
 _LOOK_BEHIND = 200
 Found = list[Execution]
-
-
-class Wish(msgspec.Struct, frozen=True):
-    """A run that somebody asks for."""
-
-    agent: Agent
-    origin: Origin
-    prompt: str = ""
-    project_id: str | None = None
-    task: Task | None = None
-    group_id: str | None = None
-    session_id: str | None = None
-    client: str | None = None
-    model: str | None = None
-    working_directory: str | None = None
-    timeout_ms: int | None = None
-    numbered: bool = False
-    stage: int | None = None
-    # A run of a stage to come: it is queued when that one is reached.
-    planned: bool = False
-    previous_id: str | None = None
-    conversation: str | None = None
-    # A worktree that was made for it before it was asked for, under the id that it will have.
-    id: str | None = None
-    branch: str | None = None
-    worktree: str | None = None
-    base: str | None = None
-    auto: bool = False
-    skip_checks: bool = False
-
-
-class Sight(msgspec.Struct, frozen=True):
-    """A run with what its stream has shown, and the name of the agent that plays in it."""
-
-    execution: Execution
-    seen: Observation
-    role: str
-    at: datetime
-    evidence: Evidence | None = None
-    """Only where one run is looked at by itself."""
+_ALL = Narrowed()
+# How many of those that have waited for long are looked at.
+_MOST_WAITING = 100
 
 
 def find(transaction: Transaction, reference: str) -> Execution:
@@ -130,6 +93,7 @@ class Executions(Service):
             auto=wish.auto,
             skip_checks=wish.skip_checks,
             unverified=wish.worktree is not None or wish.origin in ("worker", "instance"),
+            host=wish.host,
         )
         added = transaction.executions.add(Change(execution, f"execution.{execution.status}", now))
         return execution if added else None
@@ -140,22 +104,30 @@ class Executions(Service):
         return next(iter(self.claim_some(owner, 1, lease)), None)
 
     @command
-    def claim_some(self, transaction: Transaction, owner: str, limit: int, lease: timedelta = LEASE) -> list[Execution]:
-        """As `claim`, for as many as there are slots."""
+    def claim_some(
+        self,
+        transaction: Transaction,
+        owner: str,
+        limit: int,
+        lease: timedelta = LEASE,
+        fits: Callable[[Execution], bool] = lambda _: True,
+        reach: Reach = EVERYTHING_FREE,
+    ) -> list[Execution]:
+        """As `claim`, for as many as there are slots, of those within our `reach` that `fits` leaves to us."""
         now = self.clock()
-        found = transaction.executions.next_queued(now, limit)
-        claimed = self._claim_free(transaction, found, owner, now, lease)
+        found = transaction.executions.next_queued(now, limit, reach)
+        claimed = self._claim_free(transaction, filter(fits, found), owner, now, lease)
         if found and not claimed:
             # All of them are held back by others under way: somebody behind them may be free.
-            behind = transaction.executions.next_queued(now, limit + _LOOK_BEHIND)[len(found) :]
-            for run in behind:
+            behind = transaction.executions.next_queued(now, limit + _LOOK_BEHIND, reach)[len(found) :]
+            for run in filter(fits, behind):
                 claimed += self._claim_free(transaction, [run], owner, now, lease)
                 if len(claimed) == limit:
                     break
         return claimed
 
     def _claim_free(
-        self, transaction: Transaction, found: Sequence[Execution], owner: str, now: datetime, lease: timedelta
+        self, transaction: Transaction, found: Iterable[Execution], owner: str, now: datetime, lease: timedelta
     ) -> Found:
         """One after the other: of two that wait and may write the same, the first is under way when the second is seen."""
         return [
@@ -216,18 +188,36 @@ class Executions(Service):
             return self._end(transaction, run.cancel(self.clock()))
         return self._save(transaction, run.stop(why, self.clock()))
 
-    @command
-    def observe(self, transaction: Transaction, observations: Iterable[Observation]) -> None:
+    def observe(self, observations: Iterable[Observation]) -> None:
         """What streams have shown, many at once. Nobody is woken for it."""
-        now = self.clock()
-        for observation in observations:
-            transaction.observations.save(observation, now)
+        # It can be read from the captures once more; what it is part of may not be taken lightly.
+        alone = not self.store.writing
+
+        def save(transaction: Transaction) -> None:
+            if alone:
+                transaction.connection.take_lightly()
+            now = self.clock()
+            for observation in observations:
+                transaction.observations.save(observation, now)
+
+        self.store.write(save)
+
+    @command
+    def come_back(self, transaction: Transaction, execution_id: str, log_path: str, **known: Any) -> None:
+        """What its host knows of a run that was given up while it was away; once, and of a lost one alone."""
+        run = self._locked(transaction, execution_id)
+        if run.status == "lost" and run.returned is None:
+            self._save(transaction, run.come_back(Returned(self.clock(), **known), log_path))
+
+    @query
+    def lost_of(self, transaction: Transaction, host_id: str) -> list[Execution]:
+        return transaction.executions.lost_of(host_id)
 
     @command
     def lose_expired(
         self, transaction: Transaction, spared: Callable[[Execution], bool] = lambda _: False
     ) -> list[Execution]:
-        """Every claim whose lease ran out and that nobody speaks for: its outcome is not known."""
+        """Every claim whose lease ran out, whose host is gone and that nobody speaks for: its outcome is not known."""
         now = self.clock()
         lost: list[Execution] = []
         for found in transaction.executions.expired(now):
@@ -275,14 +265,15 @@ class Executions(Service):
         *,
         group_id: str | None = None,
         status: str | None = None,
+        narrowed: Narrowed = _ALL,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[Sight]:
         """Runs of groups and workers, newest first; those of one group all at once and in their order."""
-        if group_id is not None:
+        if group_id is not None and narrowed == _ALL:
             return Page(self._sights(transaction, transaction.executions.of_group(group_id, status)))
         most = _MOST_RUNS if limit is None else bounded(limit)
-        page = transaction.executions.page_of_runs(status, limit=most, cursor=cursor)
+        page = transaction.executions.page_of_runs(status, group_id, narrowed, limit=most, cursor=cursor)
         return Page(self._sights(transaction, page.items), page.next_cursor)
 
     @lookup
@@ -296,22 +287,10 @@ class Executions(Service):
     @query
     def unseen(self, transaction: Transaction, runs: Iterable[Execution]) -> list[Sight]:
         """Runs that were asked for just now: there is nothing to be seen of them yet."""
-        return self._seen_as(transaction, list(runs), {})
+        return seen_as(transaction, list(runs), {}, self.clock())
 
     def _sights(self, transaction: Transaction, runs: list[Execution]) -> list[Sight]:
-        return self._seen_as(transaction, runs, transaction.observations.of_many([run.id for run in runs]))
-
-    def _seen_as(self, transaction: Transaction, runs: list[Execution], seen: dict[str, Observation]) -> list[Sight]:
-        now = self.clock()
-        names = {
-            agent_id: agent.name
-            for agent_id in {run.agent_id for run in runs}
-            if (agent := transaction.agents.get(agent_id)) is not None
-        }
-        return [
-            Sight(run, seen.get(run.id) or Observation(run.id), names.get(run.agent_id, run.agent_id), now)
-            for run in runs
-        ]
+        return sights(transaction, runs, self.clock())
 
     @query
     def list(
@@ -335,9 +314,20 @@ class Executions(Service):
         return transaction.executions.live_counts()
 
     @lookup
-    def waiting(self, transaction: Transaction) -> bool:
+    def waiting(self, transaction: Transaction, reach: Reach = EVERYTHING_FREE) -> bool:
         """Whether something is queued that may be claimed now."""
-        return transaction.executions.any_queued(self.clock())
+        return transaction.executions.any_queued(self.clock(), reach)
+
+    @lookup
+    def waiting_since(self, transaction: Transaction, age: timedelta, beyond: Reach | None = None) -> Found:
+        """What has been waiting for longer than that, the oldest first; what is meant for a host and `beyond` its reach alone
+        where that is asked for."""
+        return transaction.executions.queued_before(self.clock() - age, _MOST_WAITING, beyond)
+
+    @lookup
+    def to_be_placed(self, transaction: Transaction, answers: Collection[str]) -> Found:
+        """Workers that wait for a host, which answers to one of these words, to make their place."""
+        return transaction.executions.to_be_placed(answers)
 
     @lookup
     def to_be_stopped(self, transaction: Transaction, owner: str) -> list[Execution]:

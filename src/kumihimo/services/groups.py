@@ -27,10 +27,12 @@ from kumihimo.domain.event import Change
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.group import Group, GroupMode, OnFailure, identify
 from kumihimo.domain.identifiers import Identifiers
-from kumihimo.services.executions import Executions, Wish
+from kumihimo.services.executions import Executions
 from kumihimo.services.executions import find as find_run
+from kumihimo.services.hosts import pinned
 from kumihimo.services.references import by_id, nearest
 from kumihimo.services.service import Clock, Service, command, lookup, query
+from kumihimo.services.wish import Wish
 from kumihimo.store.store import Store, Transaction
 
 # Longer than any run will be; a greater number is a mistake, and some databases could not hold it.
@@ -49,6 +51,7 @@ class Errand(msgspec.Struct, frozen=True):
     branch: str | None = None
     worktree: str | None = None
     base: str | None = None
+    host: str | None = None
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -73,6 +76,11 @@ def find(transaction: Transaction, reference: str) -> Group:
     return found
 
 
+def _where_again(transaction: Transaction, run: Execution) -> str | None:
+    """A conversation is kept by the CLI, on the machine where it was had."""
+    return run.host_id if run.host_id and transaction.hosts.get(run.host_id) else run.host
+
+
 class Groups(Service):
     def __init__(self, store: Store, clock: Clock, identifiers: Identifiers, *, executions: Executions) -> None:
         super().__init__(store, clock, identifiers)
@@ -86,13 +94,15 @@ class Groups(Service):
         *,
         mode: GroupMode = "concurrent",
         project_id: str | None = None,
+        host: str | None = None,
     ) -> Group:
         now = self.clock()
+        host = pinned(transaction, host)
         description = text.long("description", description)
         while True:
             # Four digits may repeat within a second: another try, never two groups with one id.
             identifier = identify(now, self.identifiers.hexadecimal(4))
-            group = Group(identifier, project_id, description, mode, "active", now)
+            group = Group(identifier, project_id, description, mode, "active", now, host=host)
             if transaction.groups.add(Change(group, "group.created", now)):
                 return group
 
@@ -239,6 +249,7 @@ class Groups(Service):
             timeout_ms=run.timeout_ms,
             previous_id=run.id,
             conversation=conversation,
+            host=_where_again(transaction, run) if conversation else run.host,
         )
         made = self._executions.enqueue(wish)
         assert made is not None, "only a task's own session can be there already"
@@ -264,6 +275,8 @@ class Groups(Service):
             team[errand.role] = found
             if errand.timeout_ms is not None and not 0 < errand.timeout_ms <= LONGEST_MS:
                 raise InvalidValue("timeout_ms", "not_a_number", value=str(errand.timeout_ms)[:40])
+        for host in {errand.host for errand in errands}:
+            pinned(transaction, host)
         for role, agent in team.items():
             health = transaction.health_checks.of(agent.id)
             if not health.available:
@@ -273,9 +286,8 @@ class Groups(Service):
     def _require_slots(self, transaction: Transaction, wanted: int, limits: Limits) -> None:
         if self.store.writing:
             transaction.meta.lock("admission")
-        now = self.clock()
-        alive = [host.slots for host in transaction.hosts.all() if host.lease_until > now]
-        slots = sum(alive) if alive else limits.slots
+        hosts, there = transaction.hosts.alive(self.clock())
+        slots = there if hosts else limits.slots
         free = max(0, slots - transaction.executions.holding_slots())
         if wanted > free:
             raise MaxConcurrentReached(wanted, free, slots)
@@ -297,6 +309,7 @@ class Groups(Service):
             branch=errand.branch,
             worktree=errand.worktree,
             base=errand.base,
+            host=errand.host or group.host,
         )
         execution = self._executions.enqueue(wish)
         assert execution is not None, "only a task's own session can be there already"

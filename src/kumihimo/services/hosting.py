@@ -18,6 +18,10 @@ from kumihimo.settings import Settings
 
 FILE = "up.json"
 LOG = "up.log"
+LOCK = "up.lock"
+# The file with the port that it had last, and the port where it has had none.
+LAST_PORT = "port"
+PORT = 9696
 _PATIENCE_SECONDS = 30.0
 _LOOK_SECONDS = 0.005
 
@@ -32,6 +36,13 @@ class Running(msgspec.Struct, frozen=True):
     url: str
     port: int
     process: Process
+
+    @property
+    def reachable(self) -> str:
+        """Where somebody on this machine reaches it: one that listens everywhere is here as well."""
+        scheme, _, rest = self.url.partition("://")
+        host = rest.rpartition(":")[0]
+        return f"{scheme}://127.0.0.1:{self.port}" if host in ("0.0.0.0", "[::]") else self.url  # noqa: S104 - compared
 
     @property
     def alive(self) -> bool:

@@ -147,9 +147,13 @@ class Instances(Service):
         if transaction.projects.get(project_id) is None:
             raise ProjectNotFound(project_id[:80])
         instance = transaction.instances.lock(instance_id)
-        if instance is None:
-            if state == "starting":
+        if instance is None and state == "starting":
+            # Locked, so that of two that come at once one is first. It may be the same start, told twice.
+            transaction.projects.lock(project_id)
+            instance = transaction.instances.lock(instance_id)
+            if instance is None:
                 self._require_room(transaction, agent_id, project_id)
+        if instance is None:
             instance = self._new(transaction, Pair(agent_id, project_id), instance_id, working_directory)
         if (instance.agent_id, instance.project_id) != (agent_id, project_id):
             raise AgentNotFound(agent_id[:80])
@@ -164,8 +168,6 @@ class Instances(Service):
 
     def _require_room(self, transaction: Transaction, agent_id: str, project_id: str) -> None:
         """Who was told to start and comes too late finds that somebody else has."""
-        # Locked, so that of two that come at once one is first.
-        transaction.projects.lock(project_id)
         if self._sessions.live(agent_id, project_id) is not None or self._runs(transaction, agent_id, project_id):
             raise AgentBusy
 

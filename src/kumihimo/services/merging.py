@@ -25,6 +25,7 @@ from kumihimo.services.evidences import listed
 from kumihimo.services.merge_result import Candidate, MergeResult, MergeStatus
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import Reference
+from kumihimo.services.travelling import bring_worktree
 from kumihimo.services.verifying import Verification
 from kumihimo.services.working import checks_of
 from kumihimo.settings import Settings
@@ -70,7 +71,10 @@ class Merger:
         with alone(worktrees.repository.notes / "merge.lock"):
             worktree = worktrees.find(workplaces.name_of(run))
             if worktree is None or not worktree.path.is_dir():
-                return self._without_worktree(candidate, worktrees, target)
+                merged = self._without_worktree(candidate, worktrees, target)
+                if merged is not None:
+                    return merged
+                worktree = self._brought(candidate, worktrees)
             with workplaces.held(self._board, worktrees, worktree.name):
                 result = self._merge_worktree(candidate, worktrees, worktree, target, skip_checks=skip_checks)
         if remove and result.status == "merged":
@@ -78,13 +82,21 @@ class Merger:
             return msgspec.structs.replace(result, removal=removal)
         return result
 
-    def _without_worktree(self, candidate: Candidate, worktrees: Worktrees, target: str) -> MergeResult:
+    def _brought(self, candidate: Candidate, worktrees: Worktrees) -> Worktree:
+        """Of a run of another host: its branch is on the remote, or it is said where it is."""
+        run = candidate.run
+        found = bring_worktree(self._board, self._settings, worktrees, candidate)
+        if found is None:
+            raise NothingToMerge(candidate.name, "worktree_gone", worktree=run.worktree or "", branch=run.branch or "")
+        return found
+
+    def _without_worktree(self, candidate: Candidate, worktrees: Worktrees, target: str) -> MergeResult | None:
         """Somebody has merged it by hand and tidied up: that counts."""
         run, repository = candidate.run, worktrees.repository
         head = repository.find(f"refs/heads/{run.branch}") or self._last_head(run)
         merged = is_merged(repository, head, target) if head is not None and repository.find(head) else None
         if merged is None or head == run.base:
-            raise NothingToMerge(candidate.name, "worktree_gone", worktree=run.worktree or "", branch=run.branch or "")
+            return None
         evidence = self._board.evidence.of(run.id) or Evidence(run.id, run.base, head, self._board.clock())
         return self._note_merged(candidate, evidence, merged, target, head)
 

@@ -1,17 +1,20 @@
-"""What an agent has printed: read from the capture, as far as the supervisor has been through it."""
+"""What an agent has printed: read from the capture, wherever it lies, as far as the supervisor has been through it."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import msgspec
 
 from kumihimo.domain.errors import CursorInvalid
 from kumihimo.domain.execution import Execution
+from kumihimo.domain.identifiers import Identifiers
 from kumihimo.domain.observation import Observation
+from kumihimo.engine.artifacts.artifact import Piece
+from kumihimo.services.artifacts import Artifacts
 from kumihimo.services.executions import find
-from kumihimo.services.service import Service, query
-from kumihimo.store.store import Transaction
+from kumihimo.services.service import Clock, Service, query
+from kumihimo.store.store import Store, Transaction
 
 _LINES = 200
 _MOST_LINES = 10_000
@@ -29,38 +32,43 @@ class Output(msgspec.Struct, frozen=True):
 
 
 class Outputs(Service):
-    @query
-    def read(self, transaction: Transaction, reference: str, cursor: str | None, limit: int | None) -> Output:
-        """Up to so many lines behind the cursor. What lies behind the position of the observation may hold secrets yet."""
-        run = find(transaction, reference)
-        seen = transaction.observations.of(run.id)
-        end = seen.position if seen else 0
-        begin = _position(cursor)
+    def __init__(self, store: Store, clock: Clock, identifiers: Identifiers, *, artifacts: Artifacts) -> None:
+        super().__init__(store, clock, identifiers)
+        self._artifacts = artifacts
+
+    def read(self, reference: str, cursor: str | None, limit: int | None) -> Output:
+        """Up to so many lines behind the cursor. What lies behind the position of the observation may hold secrets yet.
+        ArtifactAway where they are on a host that can't be asked."""
+        run, seen = self._seen(reference)
+        end = seen.position
+        begin = position_of(cursor)
         most = max(1, min(limit or _LINES, _MOST_LINES))
         lines: list[str] = []
         if run.log_path is not None and begin < end:
-            lines, begin = _read(Path(run.log_path), begin, end, most)
-        return Output(lines, str(begin), not run.live and begin >= end)
+            found, begin = read_lines(self._artifacts, run, begin, end, most)
+            lines = [line.rstrip(b"\r\n").decode("utf-8", "replace") for line in found]
+        return Output(lines, str(begin), not run.live and (begin >= end or run.log_path is None))
+
+    @query
+    def _seen(self, transaction: Transaction, reference: str) -> tuple[Execution, Observation]:
+        run = find(transaction, reference)
+        return run, transaction.observations.of(run.id) or Observation(run.id)
 
 
-def last_lines(run: Execution, seen: Observation, count: int) -> list[str]:
+def last_lines(artifacts: Artifacts, run: Execution, seen: Observation, count: int) -> list[str]:
     """The end of what was printed, as far as secrets are struck out of it. Of very long lines the end."""
     begin = max(0, seen.position - _TAIL)
     if run.log_path is None or not seen.position:
         return []
-    try:
-        with Path(run.log_path).open("rb") as file:
-            file.seek(begin)
-            found = _lines(file.read(seen.position - begin))
-    except OSError:
-        # Its log is on another machine, or was cleared away.
-        return []
+    piece = artifacts.read(run, "out", begin, seen.position)
+    found = _lines(piece.data) if piece is not None else []
     if begin and len(found) > 1:
         del found[0]
     return [line.rstrip(b"\r\n").decode("utf-8", "replace") for line in found[-count:]]
 
 
-def _position(cursor: str | None) -> int:
+def position_of(cursor: str | None) -> int:
+    """Where in a capture a cursor stands."""
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
@@ -68,25 +76,33 @@ def _position(cursor: str | None) -> int:
     return int(cursor)
 
 
-def _read(path: Path, begin: int, end: int, most: int) -> tuple[list[str], int]:
-    try:
-        with path.open("rb") as file:
-            file.seek(begin)
-            size = _CHUNK
-            chunk = file.read(min(size, end - begin))
-            while b"\n" not in chunk and begin + len(chunk) < end and size < _LONGEST:
-                size *= 2
-                more = file.read(min(size, end - begin - len(chunk)))
-                if not more:
-                    break
-                chunk += more
-    except FileNotFoundError:
+def read_lines(artifacts: Artifacts, run: Execution, begin: int, end: int, most: int) -> tuple[list[bytes], int]:
+    """Up to so many lines, with their ends, and where the next one begins."""
+    chunk = _chunk(lambda first, last: artifacts.read(run, "out", first, last), begin, end)
+    if chunk is None:
         return [], end
     found = _lines(chunk)
     if begin + len(chunk) < end and found and not found[-1].endswith(b"\n") and len(found) > 1:
         found.pop()
     found = found[:most]
-    return [line.rstrip(b"\r\n").decode("utf-8", "replace") for line in found], begin + sum(map(len, found))
+    return found, begin + sum(map(len, found))
+
+
+def _chunk(read: Callable[[int, int], Piece | None], begin: int, end: int) -> bytes | None:
+    """Some of what lies between, with at least one end of a line in it where there is one. None where nothing is left."""
+    size = _CHUNK
+    piece = read(begin, min(begin + size, end))
+    if piece is None:
+        return None
+    found = bytearray(piece.data)
+    while piece.data and b"\n" not in piece.data and begin + len(found) < end and size < _LONGEST:
+        size *= 2
+        first = begin + len(found)
+        piece = read(first, min(first + size, end))
+        if piece is None:
+            break
+        found += piece.data
+    return bytes(found)
 
 
 def _lines(chunk: bytes) -> list[bytes]:

@@ -13,7 +13,7 @@ from kumihimo.domain.errors import InvalidValue, NameTaken, NoProject, ProjectNo
 from kumihimo.domain.event import Change
 from kumihimo.domain.project import Project
 from kumihimo.services.references import by_id, missing
-from kumihimo.services.service import Service, command, lookup, query
+from kumihimo.services.service import Service, command, lookup
 from kumihimo.store.store import Transaction
 
 
@@ -83,7 +83,7 @@ class Projects(Service):
     def at(self, transaction: Transaction, place: Place) -> Project:
         return at(transaction, place)
 
-    @query
+    @lookup
     def list(self, transaction: Transaction) -> list[Project]:
         return transaction.projects.all()
 

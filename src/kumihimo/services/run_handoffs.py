@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from kumihimo.domain.errors import InvalidValue
+from kumihimo.domain.errors import ArtifactAway, InvalidValue
 from kumihimo.domain.observation import Observation
-from kumihimo.engine.processes.proofs import ProofUnreadable, read_proof
+from kumihimo.engine.processes.proofs import MOST_BYTES, NAME, ProofUnreadable, decode_proof
 from kumihimo.services import contexts, executions, tasks
 from kumihimo.services.board import Board
 from kumihimo.services.handoff_drafts import Draft, Material, compose
@@ -41,7 +42,7 @@ def create_from_run(
     The log is read outside the command: a file may take longer than a command may.
     """
     material = _material(board, place, run, task)
-    draft = compose(_with_files(material))
+    draft = compose(_with_files(board, material))
     about = task if task is not None else material.run.task_id
     if about is None:
         raise InvalidValue("task", "blank")
@@ -70,7 +71,7 @@ def newest_draft(board: Board, place: Place, task: Reference, agent: str) -> Dra
         return page.items[0].id if page.items else None
 
     run = board.store.read(look)
-    return None if run is None else compose(_with_files(_material(board, place, run, task)))
+    return None if run is None else compose(_with_files(board, _material(board, place, run, task)))
 
 
 def _material(board: Board, place: Place, reference: str, task: Reference | None) -> Material:
@@ -90,14 +91,18 @@ def _material(board: Board, place: Place, reference: str, task: Reference | None
     return board.store.read(look)
 
 
-def _with_files(material: Material) -> Material:
-    """With what lies on this machine of it."""
+def _with_files(board: Board, material: Material) -> Material:
+    """With what it has written, where that can be had."""
     run = material.run
     # Only of a run that was started here is the log in the run's own folder; others name whatever file they like.
     if run.log_path is None or run.origin not in ("group", "worker"):
         return material
+    lines: list[str] = []
+    with suppress(ArtifactAway):
+        lines = last_lines(board.artifacts, run, material.seen, _LOG_LINES)
     try:
-        proof, trouble = read_proof(Path(run.log_path).parent), None
-    except ProofUnreadable as error:
+        kept = board.artifacts.whole(run, NAME, MOST_BYTES)
+        proof, trouble = None if kept is None else decode_proof(kept, Path(run.log_path).with_name(NAME)), None
+    except (ArtifactAway, ProofUnreadable) as error:
         proof, trouble = None, str(error)
-    return replace(material, lines=last_lines(run, material.seen, _LOG_LINES), proof=proof, proof_trouble=trouble)
+    return replace(material, lines=lines, proof=proof, proof_trouble=trouble)

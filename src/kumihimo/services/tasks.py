@@ -13,6 +13,7 @@ from kumihimo.domain.errors import DependencyCycle, InvalidValue, TaskHeld, Task
 from kumihimo.domain.event import Change
 from kumihimo.domain.task import ASSIGNABLE, ENDED, Priority, Task, TaskStatus, TaskType
 from kumihimo.services import agents, projects
+from kumihimo.services.hosts import pinned
 from kumihimo.services.projects import Place
 from kumihimo.services.references import by_id, number
 from kumihimo.services.service import Service, command, lookup, query
@@ -48,6 +49,7 @@ class NewTask(msgspec.Struct, frozen=True):
     dod: Sequence[str] = ()
     write: Sequence[str] = ()
     exclude: Sequence[str] = ()
+    host: str | None = None
 
 
 def find(transaction: Transaction, place: Place, reference: Reference) -> Task:
@@ -121,6 +123,7 @@ class Tasks(Service):
             updated_at=now,
             assigned_at=now if assignee else None,
             depends_on=self._dependencies(transaction, here, new.depends_on),
+            host=pinned(transaction, new.host or None),
         )
         transaction.tasks.add_task(Change(task, "task.created", now))
         if new.status not in ("backlog", "todo"):
@@ -264,6 +267,9 @@ class Tasks(Service):
             checked["parent_id"] = self._new_parent(transaction, task, fields["parent"])
         if "depends_on" in fields:
             checked["depends_on"] = self._new_dependencies(transaction, task, fields["depends_on"])
+        if "host" in fields:
+            # Nothing: anywhere.
+            checked["host"] = pinned(transaction, fields["host"] or None)
         changes = {name: value for name, value in checked.items() if getattr(task, name) != value}
         if not changes:
             return task

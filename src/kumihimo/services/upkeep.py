@@ -1,18 +1,17 @@
-"""Upkeep: is everything in order, what is going on, and copies of the board."""
+"""Upkeep: what is going on, the schema of the board, copies of it, and its old events."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
+import tempfile
+from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from kumihimo import __version__
-from kumihimo.domain.errors import KumihimoError, StoreNotEmpty, StoreUnreachable
+from kumihimo.domain.errors import StoreNotEmpty, StoreUnreachable
 from kumihimo.services.board import Board
 from kumihimo.services.hosting import find_running
 from kumihimo.settings import Settings
@@ -21,17 +20,8 @@ from kumihimo.store.mapping import microseconds
 from kumihimo.store.schema import VERSION, migrate
 from kumihimo.store.store import connect, open_store
 
-Verdict = Literal["ok", "warning", "error"]
-_PROGRAMS = {"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini", "opencode": "opencode",
-             "copilot": "copilot", "qwen-code": "qwen", "cursor": "cursor-agent"}  # fmt: skip
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One thing that was looked at. `detail` of anything but ok says what to do."""
-
-    name: str
-    verdict: Verdict
-    detail: str
+# A command whose connection was lost at its commit is looked for by its last event (`store/outcomes`).
+_STILL_LOOKED_FOR = timedelta(minutes=10)
 
 
 class Migration(msgspec.Struct, frozen=True):
@@ -67,6 +57,8 @@ class Overview(msgspec.Struct, frozen=True):
     slots: int = 0
     parked: dict[str, datetime] = {}
     """Clients that wait for a limit to end, and until when."""
+    hosts: dict[str, int] = {}
+    """How many homes share the board, by their state."""
     pid: int | None = None
     url: str | None = None
 
@@ -99,7 +91,12 @@ def restore(settings: Settings, file: Path) -> Copied:
     """A backup into the board of the settings, which must be empty."""
     if not file.is_file():
         raise StoreUnreachable(str(file), reason="no such file")
-    return _copy(str(file), settings.database)
+    if _schema_of(file) == VERSION:
+        return _copy(str(file), settings.database)
+    # To read it is to bring it up to date. The backup stays as it is, for those who made it.
+    with tempfile.TemporaryDirectory(prefix="kumi-restore-", dir=file.parent) as folder:
+        copied = _copy(str(shutil.copy(file, Path(folder) / file.name)), settings.database)
+    return msgspec.structs.replace(copied, source=str(file))
 
 
 def move(settings: Settings, target: str) -> Copied:
@@ -109,7 +106,7 @@ def move(settings: Settings, target: str) -> Copied:
 
 def fold(board: Board, retention_days: float) -> int:
     """Remove overtaken events that are older than that."""
-    before = microseconds(board.clock() - timedelta(days=retention_days))
+    before = microseconds(board.clock() - max(timedelta(days=retention_days), _STILL_LOOKED_FOR))
     gone, start = 0, 0
     while True:
         some, end = board.store.write(lambda transaction, start=start: transaction.events.fold(before, start))
@@ -139,6 +136,7 @@ def overview(board: Board, settings: Settings) -> Overview:
             runs=board.executions.counts(),
             slots=sum(host.slots for host in board.hosts.alive()) or settings.max_concurrent,
             parked=board.hosts.parked(),
+            hosts=dict(Counter(view.state for view in board.hosts.list())),
             pid=running.process.pid if running else None,
             url=running.url if running else None,
         )
@@ -146,48 +144,10 @@ def overview(board: Board, settings: Settings) -> Overview:
     return board.store.read(look)
 
 
-def diagnose(settings: Settings, *, fix: bool) -> list[Finding]:
-    """Everything that Kumihimo needs, and what agents need. Only an `error` keeps Kumihimo itself from working."""
-    findings = [Finding("python", "ok", sys.version.split()[0])]
-    findings.append(_look_at_folder(settings.data_folder, fix=fix))
-    findings.append(_look_at_database(settings, fix=fix))
-    findings.append(_look_for("git", "git", "needed for worktrees: install git"))
-    for client, program in _PROGRAMS.items():
-        findings.append(_look_for(client, program, f"agents of this client can't run until `{program}` is on PATH"))
-    return findings
-
-
-def _look_at_folder(folder: Path, *, fix: bool) -> Finding:
-    if fix:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not folder.exists():
-        return Finding("folder", "ok", f"{folder} (made when it is first needed)")
-    if not os.access(folder, os.W_OK):
-        return Finding("folder", "error", f"{folder} can't be written: change its owner or set KUMI_HOME")
-    loose = folder.stat().st_mode & 0o077
-    if loose and fix:
-        folder.chmod(0o700)
-        loose = 0
-    if loose:
-        return Finding("folder", "warning", f"{folder} can be read by others: `kumi doctor --fix`")
-    return Finding("folder", "ok", str(folder))
-
-
-def _look_at_database(settings: Settings, *, fix: bool) -> Finding:
-    try:
-        if fix:
-            bring_up_to_date(settings)
-        condition = examine(settings)
-    except KumihimoError as error:
-        return Finding("database", "error", str(error))
-    if condition.problems:
-        return Finding("database", "error", f"{condition.database}: {condition.problems[0]}. Restore a backup.")
-    return Finding("database", "ok", condition.database)
-
-
-def _look_for(name: str, program: str, otherwise: str) -> Finding:
-    found = shutil.which(program)
-    return Finding(name, "ok", found) if found else Finding(name, "warning", otherwise)
+def _schema_of(file: Path) -> int:
+    """As the header of a SQLite file has it; anything for a file that is none."""
+    with file.open("rb") as opened:
+        return int.from_bytes(opened.read(64)[60:], "big")
 
 
 def _copy(source: str, target: str) -> Copied:

@@ -12,23 +12,32 @@ from pathlib import Path
 import msgspec
 
 from kumihimo import __version__
-from kumihimo.domain.errors import GitError
+from kumihimo.domain.errors import ArtifactAway, GitError
 from kumihimo.domain.evidence import Evidence, MergedBy
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.project import Project
 from kumihimo.domain.proof import CheckResult, Commit, DiffStat, PathChange, Proof
 from kumihimo.engine.processes.capture import strike_out
 from kumihimo.engine.processes.checks import run_checks
-from kumihimo.engine.processes.proofs import read_proof, write_proof
+from kumihimo.engine.processes.proofs import (
+    MOST_BYTES,
+    NAME,
+    ProofUnreadable,
+    decode_proof,
+    read_proof,
+    write_proof,
+)
 from kumihimo.engine.processes.secrets import secrets_in
 from kumihimo.engine.worktrees.git import Git, printable
 from kumihimo.engine.worktrees.state import State
 from kumihimo.engine.worktrees.worktree import Worktree
 from kumihimo.engine.worktrees.worktrees import Worktrees
 from kumihimo.services import workplaces
+from kumihimo.services.artifacts import expect_deposit
 from kumihimo.services.board import Board
 from kumihimo.services.definitions import defined
 from kumihimo.services.scopes import scope_of
+from kumihimo.services.travelling import send_branch
 from kumihimo.services.working import checks_of
 from kumihimo.settings import Settings
 
@@ -66,6 +75,7 @@ class Verification:
         evidence = self.look(run, project)
         if self._stop is not None and self._stop():
             return None
+        evidence = msgspec.structs.replace(evidence, unpushed=send_branch(board, project, run, evidence))
         # First the proof: who hears that it was looked at may ask for it at once.
         self.keep_proof(run.id, evidence)
         board.evidence.verify(run.id, evidence)
@@ -95,6 +105,7 @@ class Verification:
     def keep_proof(self, execution_id: str, evidence: Evidence | None = None) -> Proof:
         proof = make_proof(self._board, execution_id, evidence)
         write_proof(folder_of(self._settings, execution_id), proof, self._secrets)
+        expect_deposit(self._settings, execution_id)
         return proof
 
     def _in_git(self, run: Execution, project: Project, found: Evidence) -> Evidence:
@@ -194,8 +205,21 @@ def make_proof(board: Board, execution_id: str, found: Evidence | None = None) -
 def proof_of(board: Board, settings: Settings, execution_id: str) -> Proof:
     """The proof that was kept when the run was over; else what is known now."""
     run = board.executions.show(execution_id)
-    kept = None if run.live or run.unverified else read_proof(folder_of(settings, run.id))
+    kept = (
+        None if run.live or run.unverified else read_proof(folder_of(settings, run.id)) or _proof_elsewhere(board, run)
+    )
     return kept or make_proof(board, run.id)
+
+
+def _proof_elsewhere(board: Board, run: Execution) -> Proof | None:
+    """Of a run of another host. Where that can't be asked, the board knows as much: there a proof is put together from."""
+    if run.origin not in ("group", "worker"):
+        return None
+    try:
+        found = board.artifacts.whole(run, NAME, MOST_BYTES)
+        return None if found is None else decode_proof(found, run.id)
+    except (ArtifactAway, ProofUnreadable):
+        return None
 
 
 def folder_of(settings: Settings, execution_id: str) -> Path:

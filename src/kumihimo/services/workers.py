@@ -29,12 +29,14 @@ from kumihimo.domain.project import Project
 from kumihimo.domain.task import ENDED, Task
 from kumihimo.services import agents, briefs, tasks, worksessions
 from kumihimo.services.briefs import Knowledge
-from kumihimo.services.executions import Executions, Wish
+from kumihimo.services.executions import Executions
 from kumihimo.services.executions import find as find_run
+from kumihimo.services.hosts import pinned
 from kumihimo.services.projects import Place
 from kumihimo.services.scopes import overlapping, scope_of, undeclared_beside
-from kumihimo.services.service import Clock, Service, command, query
+from kumihimo.services.service import Clock, Service, command, lookup, query
 from kumihimo.services.tasks import Reference, Tasks
+from kumihimo.services.wish import Wish
 from kumihimo.store.store import Store, Transaction
 
 # Whom a task without an assignee is given to: somebody called so, else the one that every project has.
@@ -56,6 +58,8 @@ class Request(msgspec.Struct, frozen=True):
     auto: bool = False
     skip_checks: bool = False
     timeout_ms: int | None = None
+    host: str | None = None
+    """Where it is to run: the name, the id or a label of a host."""
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -107,6 +111,7 @@ class Workers(Service):
             timeout_ms=request.timeout_ms,
             auto=request.auto,
             skip_checks=request.skip_checks,
+            host=pinned(transaction, request.host),
         )
         execution = self._executions.enqueue(wish)
         if execution is None:
@@ -204,7 +209,7 @@ class Workers(Service):
             raise NothingToMerge(task.number if task else str(reference)[:80], "no_branch")
         return run, project, task
 
-    @query
+    @lookup
     def attended(self, transaction: Transaction, host_id: str) -> list[Execution]:
         """Sessions that were started by their command on this host and are not over."""
         return transaction.executions.attended(host_id)

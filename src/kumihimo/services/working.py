@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import GitError, SessionAlreadyRunning, StartFailed
+from kumihimo.domain.project import Project
 from kumihimo.domain.task import Task
 from kumihimo.services import briefs, workplaces
 from kumihimo.services.board import Board
 from kumihimo.services.definitions import defined
+from kumihimo.services.host_name import host_id
 from kumihimo.services.projects import Place
 from kumihimo.services.workers import Request, Worker
 from kumihimo.services.workplaces import Workplace, open_worktrees
@@ -22,18 +26,32 @@ def checks_of(task: Task, agent: Agent, settings: Settings) -> tuple[str, ...]:
 
 
 def prepare(board: Board, settings: Settings, place: Place, request: Request, *, worktree: bool = True) -> Worker:
-    """A worker whose place is ready. What can be refused is refused before anything is written or made."""
+    """A worker whose place is ready, or is going to be made by the host that it is for. What can be refused is refused before
+    anything is written or made."""
     task = board.tasks.get(place, request.task)
     project = board.projects.show(task.project_id)
+    here = host_id(settings.state_folder)
+    wanted = request.host or task.host
+    other = board.hosts.elsewhere(here, wanted, project.id) if _goes_away(project, request, wanted) else None
+    if other is not None:
+        worker = board.workers.open(place, replace(request, host=other.id))
+        # In a worktree it waits until its host has made one; in the project's folder it may begin.
+        return worker if worktree or worker.execution.status != "planned" else _ready(board, settings, worker, None)
     if worktree:
         worktrees = open_worktrees(project)
         worktrees.repository.target()
         workplaces.require_free(board, worktrees, workplaces.task_name(project, task.number))
     elif not Path(project.working_directory).is_dir():
         raise StartFailed("no_such_folder", folder=project.working_directory)
-    worker = board.workers.open(place, request)
+    # By its id a host is asked to make the place; this one is made here and now.
+    worker = board.workers.open(place, replace(request, host=None if wanted == here else wanted))
     if worker.execution.status != "planned":
         return worker
+    return make_place(board, settings, worker, worktree=worktree)
+
+
+def make_place(board: Board, settings: Settings, worker: Worker, *, worktree: bool = True) -> Worker:
+    """The place of a planned worker, on this machine."""
     try:
         workplace = _workplace(board, settings, worker) if worktree else None
     except GitError as error:
@@ -44,6 +62,11 @@ def prepare(board: Board, settings: Settings, place: Place, request: Request, *,
         # Somebody wanted another kind of worker meanwhile, and this one had not begun.
         raise SessionAlreadyRunning(ready.task.number, None)
     return ready
+
+
+def _goes_away(project: Project, request: Request, wanted: str | None) -> bool:
+    """Whether it may be for another host: it was said so, or there is no such folder here. A command to paste is for here."""
+    return request.kind == "worker" and (wanted is not None or not Path(project.working_directory).is_dir())
 
 
 def _workplace(board: Board, settings: Settings, worker: Worker) -> Workplace:

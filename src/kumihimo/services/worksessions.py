@@ -18,11 +18,12 @@ from kumihimo.domain.execution import DodResult, Execution, ExecutionStatus
 from kumihimo.domain.identifiers import Identifiers
 from kumihimo.domain.task import Task
 from kumihimo.services import agents, projects, tasks
-from kumihimo.services.executions import Executions, Wish
+from kumihimo.services.executions import Executions
 from kumihimo.services.projects import Place
 from kumihimo.services.references import by_id, number
 from kumihimo.services.service import Clock, Service, command, query
 from kumihimo.services.tasks import Reference, Tasks
+from kumihimo.services.wish import Wish
 from kumihimo.store.paging import Page, bounded
 from kumihimo.store.store import Store, Transaction
 

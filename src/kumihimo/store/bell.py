@@ -1,7 +1,8 @@
 """The bell: wakes who waits for events, within a fraction of a millisecond and at no cost while nothing happens.
 
 SQLite: a file beside the database gets one byte after each commit, and inotify tells. Where there is no inotify, the
-database's own change counter is looked at every 25 ms. PostgreSQL: LISTEN.
+database's own change counter is looked at every 25 ms. PostgreSQL: LISTEN, and behind a pooler, which lets no notice
+through, a look at the log twice a second.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from kumihimo.domain.errors import StoreUnreachable
+from kumihimo.domain.errors import StoreError
+from kumihimo.store.listening import ListeningBell
 from kumihimo.store.store import Store
 
 _IN_MODIFY = 0x2
 _IN_CLOEXEC = 0o2000000
 _IN_NONBLOCK = 0o4000
 _POLL_SECONDS = 0.025
-_DEAF_SECONDS = 0.25
+_POLL_SERVER_SECONDS = 0.5
 
 
 class Bell(Protocol):
@@ -68,12 +70,13 @@ class InotifyBell:
 
 
 class PollingBell:
-    """Looks at a number that changes whenever another connection has committed."""
+    """Looks at something that changes whenever another connection has committed."""
 
     descriptor = None
 
-    def __init__(self, version: Callable[[], int], close: Callable[[], None]) -> None:
+    def __init__(self, version: Callable[[], object], close: Callable[[], None], every: float = _POLL_SECONDS) -> None:
         self._version = version
+        self._every = every
         self._seen = version()
         self.close = close
 
@@ -86,42 +89,15 @@ class PollingBell:
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
-            time.sleep(min(_POLL_SECONDS, left))
+            time.sleep(min(self._every, left))
 
 
-class ListeningBell:
-    """A PostgreSQL connection of its own, which hears the notices; opened again when it was lost."""
-
-    # Its connection has one, but it is another one after each reconnection.
-    descriptor = None
-
-    def __init__(self, listen: Callable[[], Any]) -> None:
-        self._listen = listen
-        self._connection = listen()
-
-    def wait(self, seconds: float) -> bool:
-        from psycopg import OperationalError
-
-        try:
-            if self._connection.closed:
-                self._connection = self._listen()
-                # Something may have been rung while nobody listened.
-                return True
-            return bool(list(self._connection.notifies(timeout=seconds, stop_after=1)))
-        except (OperationalError, StoreUnreachable):
-            self._connection.close()
-            time.sleep(min(seconds, _DEAF_SECONDS))
-            return False
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-def bell_of(store: Store) -> Bell:
-    """The best bell that this store has here."""
+def bell_of(store: Store, *, work: bool = False) -> Bell:
+    """The best bell that this store has here; for who does the `work` one that is silent while there is none, where there is
+    such a bell."""
     connection: Any = store.connection
     if connection.dialect.name == "postgres":
-        return ListeningBell(connection.listen)
+        return ListeningBell(connection.listen, work=work) if connection.hears else _asking_bell(connection)
     if sys.platform == "linux":
         try:
             return InotifyBell(connection.bell)
@@ -130,3 +106,19 @@ def bell_of(store: Store) -> Bell:
             pass
     watcher = connection.another()
     return PollingBell(lambda: watcher.execute("PRAGMA data_version")[0][0], watcher.close)
+
+
+def _asking_bell(connection: Any) -> PollingBell:
+    watcher = connection.another()
+
+    def version() -> object:
+        try:
+            watcher.ready()
+            return watcher.stirred()
+        except Exception as error:
+            # Who waits looks for himself too, and is told then.
+            if isinstance(watcher.translate(error), StoreError):
+                return None
+            raise
+
+    return PollingBell(version, watcher.close, _POLL_SERVER_SECONDS)

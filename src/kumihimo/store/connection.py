@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Protocol
 
 from kumihimo.store.mapping import Row
@@ -16,6 +17,8 @@ class Dialect(Protocol):
     words: dict[str, str]
     # SQLite locks the whole file when a command begins, so rows need no lock of their own there.
     row_locks: bool
+    # After an INSERT of events: have their numbers told, where a lost commit is looked up by them.
+    numbered: str
     skip_locked: str
 
 
@@ -28,6 +31,10 @@ class Connection(Protocol):
     @property
     def place(self) -> str:
         """The database, named so that it can be shown: no password in it."""
+        ...
+
+    def now(self) -> datetime:
+        """The time by which leases count: where several machines share a database, that of the database."""
         ...
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]: ...
@@ -52,6 +59,10 @@ class Connection(Protocol):
         """A database's own error as one of ours where it has a meaning for users, else itself."""
         ...
 
+    def take_lightly(self) -> None:
+        """Inside a command whose loss, in a crash of the database, would lose nothing: its commit waits for no disk."""
+        ...
+
     def announce(self) -> None:
         """Inside a command, before its first event: no reader may pass the events that follow until we commit."""
         ...
@@ -60,8 +71,9 @@ class Connection(Protocol):
         """The newest event such that it and everything before it is settled."""
         ...
 
-    def notify(self) -> None:
-        """Before the commit of a command with events, where waking others is part of the command."""
+    def notify(self, last: tuple[Any, ...], *, work: bool) -> None:
+        """Before the commit of a command with events, the last of which is this, where waking others is part of the command.
+        `work`: hosts may have something to do because of it."""
         ...
 
     def ring(self) -> None:
@@ -70,7 +82,15 @@ class Connection(Protocol):
 
     def schema_version(self) -> int: ...
 
-    def set_schema_version(self, version: int) -> None: ...
+    def schema_oldest(self) -> int:
+        """The oldest version that works with the schema as it is: its own number where nothing else was said."""
+        ...
+
+    def set_schema_version(self, version: int, oldest: int | None = None) -> None: ...
+
+    def make_way(self) -> None:
+        """Inside a migration: rather give up, and try again, than let everybody wait behind us for somebody who takes long."""
+        ...
 
     def check(self) -> list[str]:
         """What is wrong with the database itself; empty where nothing is."""

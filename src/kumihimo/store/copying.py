@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kumihimo.domain.errors import KumihimoError, StoreNotEmpty
+from kumihimo.domain.errors import KumihimoError, StoreNotEmpty, StoreTooNew
 from kumihimo.store.connection import Connection
-from kumihimo.store.schema import TABLES
+from kumihimo.store.schema import TABLES, VERSION
 from kumihimo.store.store import Store
 
 _BATCH = 500
@@ -20,6 +20,8 @@ _LINKS = ("project_agents", "task_dependencies", "start_orders")
 def copy_board(source: Store, target: Store) -> dict[str, int]:
     """Every row of one board into an empty one, in one snapshot and one transaction. Answers the rows per table."""
     try:
+        for connection in (source.connection, target.connection):
+            _require_known(connection)
         return _copy(source.connection, target.connection)
     except KumihimoError:
         raise
@@ -47,6 +49,13 @@ def _copy(reading: Connection, writing: Connection) -> dict[str, int]:
     finally:
         reading.rollback()
     return counts
+
+
+def _require_known(connection: Connection) -> None:
+    """A newer board that we may work with has things that we know nothing of: a copy by us would leave them out."""
+    found = connection.schema_version()
+    if found > VERSION:
+        raise StoreTooNew(connection.place, found=found, known=VERSION)
 
 
 def _require_empty(target: Connection) -> None:

@@ -6,23 +6,31 @@ commit in another order than that; a reader therefore never goes past the horizo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from kumihimo.domain.errors import CursorInvalid
-from kumihimo.domain.event import Change, Event
-from kumihimo.domain.hub_call import KIND as HUB_CALL
+from kumihimo.domain.event import PASSING, Change, Event
 from kumihimo.store.connection import Connection
 from kumihimo.store.mapping import Row, microseconds, moment
 
 _INSERT = "INSERT INTO events (kind, subject, project_id, actor, at, data) VALUES (?, ?, ?, ?, ?, ?)"
 _ROW = "(?, ?, ?, ?, ?, ?)"
+_CELLS = 6
 # How many rows one statement takes: each statement lets other threads run, which costs more than a row does.
 _ROWS = 100
 _COLUMNS = "seq, kind, subject, project_id, actor, at, data"
+# After these a host may have something to do: something waits, is to be stopped, or makes room for others by its end.
+_WORK = frozenset(
+    f"execution.{word}"
+    for word in (
+        "queued", "reached", "released", "planned", "stopping",
+        "completed", "failed", "timed_out", "cancelled", "lost", "reported", "verified", "merged",
+    )
+)  # fmt: skip
 
 
 class Events:
@@ -31,17 +39,28 @@ class Events:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._encoder = msgspec.json.Encoder()
+        self._insert = _INSERT + connection.dialect.numbered
+        self._insert_many = _INSERT.removesuffix(_ROW)
         self.actor = "system"
         self.appended = 0
+        # By which the command is found again if its connection is lost: the number, where the database says it, and cells.
+        self.last: tuple[Any, ...] = ()
+        self.work = False
+
+    def begin(self, actor: str) -> None:
+        """A command begins, and nothing is written yet."""
+        self.actor, self.appended, self.work = actor, 0, False
 
     def append(self, change: Change[Any]) -> None:
         if not self.appended:
             self._connection.announce()
         self.appended += 1
+        self.work = self.work or change.kind in _WORK
         value = change.value
         project = value.id if change.kind.startswith("project.") else getattr(value, "project_id", None)
         data = self._encoder.encode(value).decode()
-        self._connection.execute(_INSERT, (change.kind, value.id, project, self.actor, microseconds(change.at), data))
+        row = (change.kind, value.id, project, self.actor, microseconds(change.at), data)
+        self._remember(self._connection.execute(self._insert, row), row)
 
     def append_all(self, changes: Sequence[tuple[str, Change[Any]]]) -> None:
         """Many at once, each with who is said to have done it."""
@@ -56,7 +75,11 @@ class Events:
                 it = change.value
                 project = getattr(it, "project_id", None)
                 values += (change.kind, it.id, project, actor, microseconds(change.at), encode(it).decode())
-            self._connection.execute(_INSERT.removesuffix(_ROW) + ", ".join([_ROW] * len(some)), values)
+            rows = ", ".join([_ROW] * len(some)) + self._connection.dialect.numbered
+            self._remember(self._connection.execute(self._insert_many + rows, values), values[-_CELLS:])
+
+    def _remember(self, numbers: list[Row], row: Sequence[Any]) -> None:
+        self.last = (*numbers[-1], *row) if numbers else ()
 
     def after(self, cursor: str | None, limit: int = 500) -> list[Event]:
         """The next settled events, oldest first. No cursor: from the beginning."""
@@ -78,14 +101,33 @@ class Events:
     def newest_of(self, kind: str, since: datetime, limit: int) -> list[Event]:
         """The newest events of one kind, the newest first."""
         rows = self._connection.execute(
-            f"SELECT {_COLUMNS} FROM events WHERE kind = ? AND at >= ? ORDER BY seq DESC LIMIT ?",
-            (kind, microseconds(since), limit),
+            f"SELECT {_COLUMNS} FROM events WHERE kind = {_quoted(kind)} AND at >= ? ORDER BY seq DESC LIMIT ?",
+            (microseconds(since), limit),
         )
         return [_event(row) for row in rows]
+
+    def first_of(self, kinds: Collection[str], subjects: Collection[str], until: str) -> dict[str, str]:
+        """The cursor of the first event of these kinds of each of these things, up to a cursor; of some there may be none."""
+        found: dict[str, str] = {}
+        rest = list(subjects)
+        while rest:
+            some, rest = rest[:_ROWS], rest[_ROWS:]
+            rows = self._connection.execute(
+                f"SELECT subject, min(seq) FROM events WHERE subject IN ({', '.join('?' * len(some))}) "
+                f"AND kind IN ({', '.join('?' * len(kinds))}) AND seq <= ? GROUP BY subject",
+                (*some, *kinds, _position(until)),
+            )
+            found |= {subject: str(seq) for subject, seq in rows}
+        return found
 
     def newest(self) -> str:
         """The cursor behind everything that is settled now."""
         return str(self._connection.horizon())
+
+    def last_at(self) -> datetime | None:
+        """When the newest event was written, by the clock of who wrote it."""
+        rows = self._connection.execute("SELECT at FROM events ORDER BY seq DESC LIMIT 1")
+        return moment(rows[0][0]) if rows else None
 
     def fold(self, before: int, after: int = 0, window: int = 2_000) -> tuple[int, int | None]:
         """Remove events older than `before` (microseconds) that a newer event of the same thing has overtaken, or that tell
@@ -96,12 +138,24 @@ class Events:
         """
         end = after + window
         gone = self._connection.execute(
-            "DELETE FROM events WHERE seq > ? AND seq <= ? AND at < ? AND (kind = ? OR EXISTS ("
-            "SELECT 1 FROM events AS newer WHERE newer.subject = events.subject AND newer.seq > events.seq)) RETURNING 1",
-            (after, end, before, HUB_CALL),
+            f"DELETE FROM events WHERE seq > ? AND seq <= ? AND at < ? AND (kind IN ({', '.join('?' * len(PASSING))}) "
+            "OR EXISTS (SELECT 1 FROM events AS newer WHERE newer.subject = events.subject AND newer.seq > events.seq)) "
+            "RETURNING 1",
+            (after, end, before, *PASSING),
         )
         more = self._connection.execute("SELECT 1 FROM events WHERE seq > ? LIMIT 1", (end,))
         return len(gone), end if more else None
+
+
+def _quoted(kind: str) -> str:
+    """One of our own words, written out: an index of some kinds only is used where the kind stands in the statement."""
+    assert kind.replace(".", "").replace("_", "").isalpha(), "a kind of event"
+    return f"'{kind}'"
+
+
+def newer(cursor: str, other: str) -> bool:
+    """Whether a cursor lies behind another one."""
+    return int(cursor) > int(other)
 
 
 def _position(cursor: str | None) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from kumihimo.domain.execution import Execution, ExecutionStatus, Report
+from msgspec import Struct
+
+from kumihimo.domain.execution import Execution, ExecutionStatus, Report, Returned
 from kumihimo.store.filters import Where
 from kumihimo.store.mapping import TableMapping, microseconds
 from kumihimo.store.paging import Page, decode, encode
@@ -27,34 +29,111 @@ _SEEN_AS = {
 }
 
 
+class Narrowed(Struct, frozen=True):
+    """Which runs are looked for; what is None does not matter."""
+
+    agent_id: str | None = None
+    project_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class Reach(Struct, frozen=True):
+    """What one host may claim of what waits: what is pinned nowhere, or to one of the words that it `answers` to. Where other
+    hosts are there, only what it has the program for and what is not of the projects that it is `without`; and whatever it
+    `also` claims because nobody else can."""
+
+    answers: tuple[str, ...] = ()
+    clients: tuple[str, ...] | None = None
+    without: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    def condition(self) -> tuple[str, list[str]]:
+        """As SQL, with its values."""
+        text, values = self._meant()
+        if self.clients is None:
+            return text, values
+        able, these = self._able()
+        return f"{text} AND ({able} OR {_among('id', self.also)})", [*values, *these, *self.also]
+
+    def beyond(self) -> tuple[str, list[str]]:
+        """What is meant for the host although it can't do it."""
+        text, values = self._meant()
+        able, these = self._able()
+        return f"{text} AND NOT ({able})", [*values, *these]
+
+    def _meant(self) -> tuple[str, list[str]]:
+        return f"(host IS NULL OR {_among('host', self.answers)})", [*self.answers]
+
+    def _able(self) -> tuple[str, list[str]]:
+        text, values = _among("client", self.clients or ()), [*(self.clients or ())]
+        if not self.without:
+            return text, values
+        return (
+            f"{text} AND (project_id IS NULL OR NOT {_among('project_id', self.without)})",
+            [*values, *self.without],
+        )
+
+
+def _among(column: str, values: Collection[str]) -> str:
+    return f"{column} IN ({', '.join('?' for _ in values)})" if values else "1 = 0"
+
+
+EVERYTHING_FREE = Reach()
+_QUEUED = (
+    "status = 'queued' AND origin IN ('group', 'worker') AND NOT EXISTS "
+    "(SELECT 1 FROM parked_clients WHERE parked_clients.client = executions.client AND until > ?)"
+)
+
+
 class Executions(Repository[Execution]):
     mapping = TableMapping(
         "executions",
         Execution,
         times=("queued_at", "started_at", "ended_at", "lease_until"),
         flags=("auto", "skip_checks", "unverified"),
-        json={"artifacts": tuple[str, ...], "report": Report, "survivors": tuple[int, ...]},
+        json={
+            "artifacts": tuple[str, ...],
+            "report": Report,
+            "survivors": tuple[int, ...],
+            "returned": Returned,
+        },
     )
 
     def numbered(self, project_id: str, number: int) -> Execution | None:
         return self.one("project_id = ? AND number = ?", project_id, number)
 
-    def next_queued(self, now: datetime, limit: int = 1) -> list[Execution]:
+    def next_queued(self, now: datetime, limit: int = 1, reach: Reach = EVERYTHING_FREE) -> list[Execution]:
         """The oldest wishes that nobody is about to claim and whose client is not parked; ours until we commit."""
+        condition, values = reach.condition()
         return self.many(
-            "WHERE status = 'queued' AND origin IN ('group', 'worker') AND NOT EXISTS "
-            "(SELECT 1 FROM parked_clients WHERE parked_clients.client = executions.client AND until > ?) "
-            "ORDER BY queued_at, id LIMIT ? " + self._connection.dialect.skip_locked,
-            (microseconds(now), limit),
+            f"WHERE {_QUEUED} AND {condition} ORDER BY queued_at, id LIMIT ? {self._connection.dialect.skip_locked}",
+            (microseconds(now), *values, limit),
         )
 
-    def any_queued(self, now: datetime) -> bool:
+    def any_queued(self, now: datetime, reach: Reach = EVERYTHING_FREE) -> bool:
+        condition, values = reach.condition()
         rows = self._connection.execute(
-            "SELECT 1 FROM executions WHERE status = 'queued' AND origin IN ('group', 'worker') AND NOT EXISTS "
-            "(SELECT 1 FROM parked_clients WHERE parked_clients.client = executions.client AND until > ?) LIMIT 1",
-            (microseconds(now),),
+            f"SELECT 1 FROM executions WHERE {_QUEUED} AND {condition} LIMIT 1", (microseconds(now), *values)
         )
         return bool(rows)
+
+    def queued_before(self, moment: datetime, limit: int, reach: Reach | None = None) -> list[Execution]:
+        """The oldest of those that have been waiting for long; of those alone that are meant for a host and beyond its reach,
+        where one is given."""
+        beyond, values = ("1 = 1", []) if reach is None else reach.beyond()
+        return self.many(
+            "WHERE status = 'queued' AND origin IN ('group', 'worker') AND queued_at < ? "
+            f"AND {beyond} ORDER BY queued_at, id LIMIT ?",
+            (microseconds(moment), *values, limit),
+        )
+
+    def to_be_placed(self, answers: Collection[str], limit: int = 20) -> list[Execution]:
+        """Workers that wait for a place on one host, whoever asked for them."""
+        return self.many(
+            f"WHERE status = 'planned' AND origin = 'worker' AND {_among('host', answers)} ORDER BY queued_at, id LIMIT ?",
+            (*answers, limit),
+        )
 
     def stopping(self, owner: str) -> list[Execution]:
         return self.many("WHERE owner = ? AND stopping IS NOT NULL", (owner,))
@@ -67,14 +146,37 @@ class Executions(Repository[Execution]):
         where = f"AND {_SEEN_AS[status]}" if status else ""
         return self.many(f"WHERE group_id = ? {where} ORDER BY stage, queued_at, id", (group_id,))
 
-    def page_of_runs(self, status: str | None, *, limit: int, cursor: str | None) -> Page[Execution]:
+    def page_of_runs(
+        self, status: str | None, group_id: str | None, narrowed: Narrowed, *, limit: int, cursor: str | None
+    ) -> Page[Execution]:
         """Runs that we start, newest first, by the word that the outside has for how they are."""
-        where = Where().condition("origin IN ('group', 'worker')")
+        where = Where().condition("origin IN ('group', 'worker')").equal("group_id", group_id)
+        where.equal("agent_id", narrowed.agent_id).equal("project_id", narrowed.project_id)
+        if narrowed.since is not None:
+            where.condition("queued_at >= ?", microseconds(narrowed.since))
+        if narrowed.until is not None:
+            where.condition("queued_at < ?", microseconds(narrowed.until))
         if status:
             where.condition(_SEEN_AS[status])
         if cursor is not None:
             where.condition("(queued_at, id) < (?, ?)", *decode(cursor, int, str))
         return self._page(where, limit)
+
+    def by_ids(self, identifiers: Collection[str]) -> list[Execution]:
+        if not identifiers:
+            return []
+        where = Where().among("id", identifiers)
+        return self.many(where.text, where.values)
+
+    def newest_and_live(self, newest: int, live: int) -> list[Execution]:
+        """What is under way, whoever runs it, and the newest of the rest; in the order in which they were asked for."""
+        recent = self.many("ORDER BY queued_at DESC, id DESC LIMIT ?", (newest,))
+        under_way = self.many(
+            "WHERE status IN ('planned', 'queued', 'starting', 'running') ORDER BY queued_at DESC, id DESC LIMIT ?",
+            (live,),
+        )
+        found = {run.id: run for run in (*recent, *under_way)}
+        return sorted(found.values(), key=lambda run: (run.queued_at, run.id))
 
     def undone_among(self, ids: Collection[str]) -> tuple[int, int]:
         """How many of these there are, and how many of them have neither reported nor ended."""
@@ -163,8 +265,19 @@ class Executions(Repository[Execution]):
         return bool(self.count("task_id = ? AND status IN ('queued', 'starting', 'running')", task_id))
 
     def expired(self, now: datetime, limit: int = 100) -> list[Execution]:
-        """Claims whose lease ran out."""
-        return self.many("WHERE lease_until < ? ORDER BY lease_until LIMIT ?", (microseconds(now), limit))
+        """Claims whose lease ran out, and whose host has not said for as long that it lives."""
+        return self.many(
+            "WHERE lease_until < ? AND NOT EXISTS (SELECT 1 FROM hosts WHERE hosts.id = executions.owner "
+            "AND hosts.lease_until > ?) ORDER BY lease_until LIMIT ?",
+            (microseconds(now), microseconds(now), limit),
+        )
+
+    def lost_of(self, host_id: str, limit: int = 1_000) -> list[Execution]:
+        """Runs of a host that were given up while it was away, and of which it has not told more since."""
+        return self.many(
+            "WHERE host_id = ? AND status = 'lost' AND returned IS NULL ORDER BY queued_at DESC, id DESC LIMIT ?",
+            (host_id, limit),
+        )
 
     def running_in_group(self, group_id: str) -> int:
         return self.count("group_id = ? AND status IN ('planned', 'queued', 'starting', 'running')", group_id)

@@ -32,6 +32,14 @@ class Observations:
         )
         return {row[0]: _decode(row[1]) for row in rows}
 
+    def positions_of_running(self) -> dict[str, int]:
+        """How far the stream of each run that a host has under way was read."""
+        rows = self._connection.execute(
+            "SELECT observations.execution_id, observations.position FROM executions JOIN observations "
+            "ON observations.execution_id = executions.id WHERE executions.owner IS NOT NULL"
+        )
+        return {row[0]: row[1] for row in rows}
+
     def save(self, observation: Observation, at: datetime) -> None:
         self._connection.execute(
             "INSERT INTO observations (execution_id, position, tool_calls, seen, at) VALUES (?, ?, ?, ?, ?) "

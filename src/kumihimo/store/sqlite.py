@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,11 @@ from kumihimo.domain.errors import (
     StoreUnreachable,
 )
 from kumihimo.store.mapping import Row
+from kumihimo.store.schema import outgrown
 
 NEEDED = (3, 51, 3)
 APPLICATION_ID = 0x4B554D49  # "KUMI", so that no other program's file is taken for ours
+_SCHEMA = "kumihimo_schema"
 _HEADER = b"SQLite format 3\0"
 _LONGEST_SECONDS = 0.003
 _SHORTEST_SECONDS = 0.0003
@@ -39,6 +42,7 @@ class SqliteDialect:
     name = "sqlite"
     words = {"id": "TEXT", "serial": "INTEGER PRIMARY KEY"}  # noqa: RUF012 - a protocol's attribute
     row_locks = False
+    numbered = ""
     skip_locked = ""
 
 
@@ -53,6 +57,9 @@ class SqliteConnection:
         self._database: Any = _open(path)
         self._cursor: Any = self._database.cursor()
         self._bell_file: int | None = None
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
     @property
     def place(self) -> str:
@@ -97,8 +104,13 @@ class SqliteConnection:
                 return StoreNotWritable(self.place, reason=str(error))
             case apsw.BusyError() | apsw.LockedError():
                 return StoreUnreachable(self.place, reason=str(error))
+            case apsw.SQLError() | apsw.ConstraintError():
+                return outgrown(self, error)
             case _:
                 return error
+
+    def take_lightly(self) -> None:
+        """Nothing to do: no commit waits for the disk."""
 
     def announce(self) -> None:
         """Nothing to do: only one process writes at a time, so the order of events is the order of commits."""
@@ -106,7 +118,7 @@ class SqliteConnection:
     def horizon(self) -> int:
         return self.execute("SELECT coalesce(max(seq), 0) FROM events")[0][0]
 
-    def notify(self) -> None:
+    def notify(self, last: tuple[Any, ...], *, work: bool) -> None:
         """Nothing to do: the bell is rung after the commit."""
 
     def ring(self) -> None:
@@ -125,8 +137,20 @@ class SqliteConnection:
     def schema_version(self) -> int:
         return self.execute("PRAGMA user_version")[0][0]
 
-    def set_schema_version(self, version: int) -> None:
+    def schema_oldest(self) -> int:
+        if self.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (_SCHEMA,)):
+            return self.execute(f"SELECT oldest FROM {_SCHEMA}")[0][0]
+        return self.schema_version()
+
+    def set_schema_version(self, version: int, oldest: int | None = None) -> None:
         self._database.execute(f"PRAGMA user_version = {version:d}")
+        self._database.execute(f"DROP TABLE IF EXISTS {_SCHEMA}")
+        if oldest is not None and oldest < version:
+            self._database.execute(f"CREATE TABLE {_SCHEMA} (oldest INTEGER NOT NULL)")
+            self._database.execute(f"INSERT INTO {_SCHEMA} (oldest) VALUES (?)", (oldest,))
+
+    def make_way(self) -> None:
+        """Nothing to do: who writes has the file for himself, and who reads waits for nobody."""
 
     def check(self) -> list[str]:
         found = [str(row[0]) for row in self.execute("PRAGMA integrity_check")]

@@ -41,6 +41,7 @@ class Transaction:
     """The board inside one transaction."""
 
     def __init__(self, connection: Connection) -> None:
+        self.connection = connection
         self.events = Events(connection)
         self.projects = Projects(connection, self.events)
         self.agents = Agents(connection, self.events)
@@ -165,11 +166,12 @@ class Store:
         events = self._transaction.events
         connection = self.connection
         connection.begin_write()
-        self._open, events.actor, events.appended = "write", self.actor, 0
+        self._open = "write"
+        events.begin(self.actor)
         try:
             answer = command(self._transaction)
             if events.appended:
-                connection.notify()
+                connection.notify(events.last, work=events.work)
             connection.commit()
         except BaseException:
             connection.rollback()

@@ -57,6 +57,14 @@ class Tasks(Repository[Task]):
         more = len(tasks) > limit
         return Page(tasks[:limit], encode(tasks[limit - 1].number) if more else None)
 
+    def newest_and_open(self, ended: int, still_open: int) -> list[Task]:
+        """What is to be done in any project, and the newest of what is over."""
+        undone = self.many(
+            "WHERE status NOT IN ('done', 'cancelled') ORDER BY created_at DESC, id DESC LIMIT ?", (still_open,)
+        )
+        over = self.many("WHERE status IN ('done', 'cancelled') ORDER BY updated_at DESC, id DESC LIMIT ?", (ended,))
+        return [*undone, *over]
+
     def in_progress(self, assignee_id: str, project_id: str) -> list[Task]:
         """What an agent is to do in a project: the most urgent first, then the oldest."""
         return self.many(

@@ -23,12 +23,15 @@ from kumihimo.supervisor.attended import ATTENDANT, close
 _PATIENCE = timedelta(seconds=60)
 
 
-def close_abandoned(board: Board, settings: Settings, host_id: str) -> None:
-    """The end of a session is told by who started it. Where that one was killed, we tell it."""
-    for run in board.workers.attended(host_id):
+def close_abandoned(board: Board, settings: Settings, host_id: str) -> bool:
+    """The end of a session is told by who started it. Where that one was killed, we tell it. Answers whether there are any:
+    that its process was killed nobody tells."""
+    attended = board.workers.attended(host_id)
+    for run in attended:
         # In between, somebody may have told its end.
         with suppress(IllegalTransition, StaleFence):
             _look_at(board, run, RunFolder(folder_of(settings, run.id)))
+    return bool(attended)
 
 
 def _look_at(board: Board, run: Execution, folder: RunFolder) -> None:

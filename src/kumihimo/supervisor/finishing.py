@@ -71,12 +71,28 @@ class Finisher:
         """
         runs = self._board.executions
         execution = runs.show(run.id)
-        if execution.fence != run.execution.fence or not execution.live:
+        if execution.fence != run.execution.fence:
+            return
+        if not execution.live:
+            self._come_back(run, execution)
             return
         runs.observe([run.observation])
         if execution.status == "starting":
             execution = runs.start(execution.id, execution.fence, log_path=str(run.folder.out))
         end(execution)
+
+    def _come_back(self, run: WatchedRun, execution: Execution) -> None:
+        """It was given up while we were away. What we know of it is kept beside what was decided."""
+        ended = run.folder.ended()
+        if execution.status != "lost" or ended is None:
+            return
+        verdict = run.judge(ended, run.errors())
+        self._board.executions.observe([run.observation])
+        facts: dict[str, Any] = {"exit_code": ended.code, "signal": ended.signal}
+        # Perhaps it was given up before anybody could write down that it had started, and where it prints.
+        self._board.executions.come_back(
+            run.id, str(run.folder.out), reason=verdict.reason, message=verdict.message, **facts
+        )
 
     def _end(self, run: WatchedRun, execution: Execution, ended: Ended | None, verdict: Verdict | None) -> None:
         if execution.stopping is not None and _by_our_hand(run, verdict):

@@ -10,13 +10,14 @@ from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import KumihimoError
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.observation import Usage
+from kumihimo.domain.trace import traceparent
 from kumihimo.engine.agents.client import TOKEN_VARIABLE, Client, Door, Order
 from kumihimo.engine.agents.starting import SpawnFailed, client_named, lay_out, program_of
 from kumihimo.engine.processes.nursery import Nursery
 from kumihimo.engine.processes.secrets import secrets_in
 from kumihimo.engine.processes.wrapper import MARKER, RunFolder, script
 from kumihimo.services.definitions import defined
-from kumihimo.services.executions import Sight
+from kumihimo.services.sights import Sight
 from kumihimo.settings import HubSection, Settings
 from kumihimo.supervisor.prompt import compose
 from kumihimo.supervisor.watched_run import WatchedRun
@@ -73,6 +74,7 @@ class Launcher:
         start = client.start(order)
         argv = [*self._program(client, own), *start.argv, *own.args]
         environment = {
+            **({"TRACEPARENT": traceparent(run.id, run.group_id)} if self._settings.telemetry.traces else {}),
             **start.environment,
             **own.env,
             MARKER: run.id,

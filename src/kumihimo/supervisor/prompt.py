@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kumihimo.domain.execution import Execution
-from kumihimo.services.executions import Sight
+from kumihimo.services.sights import Sight
 
 # A later stage is to know what came out of the one before, not every word of it.
 _LONGEST = 20_000

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 
 from kumihimo.domain.agent import Agent
-from kumihimo.domain.errors import KumihimoError, StoreError
-from kumihimo.domain.execution import Execution
+from kumihimo.domain.errors import IllegalTransition, KumihimoError, StaleFence, StoreError
+from kumihimo.domain.execution import Execution, Stopping
 from kumihimo.domain.observation import Usage
 from kumihimo.domain.token import Token
 from kumihimo.engine.processes.nursery import Nursery
@@ -20,16 +18,22 @@ from kumihimo.settings import Settings
 from kumihimo.store.bell import bell_of
 from kumihimo.supervisor import stopping
 from kumihimo.supervisor.admission import has_room
+from kumihimo.supervisor.ears import Ears
 from kumihimo.supervisor.finishing import Finisher
+from kumihimo.supervisor.heir import Heir
 from kumihimo.supervisor.launcher import Launcher, SpawnFailed
 from kumihimo.supervisor.leftovers import Leftovers
+from kumihimo.supervisor.overdue import overdue
+from kumihimo.supervisor.presence import Presence
 from kumihimo.supervisor.wake import Wake
 from kumihimo.supervisor.watched_run import WatchedRun
 
 RENEW_SECONDS = 10.0
 # How often streams are looked at: often for a few runs, and less so the more there are, so that many cost no more.
 _LOOK_SECONDS = 0.05
-_LOOK_SECONDS_PER_RUN = 0.002
+_LOOK_SECONDS_PER_RUN = 0.0003
+# Where many hosts share a database, each look is a transaction of one database for all of them.
+_SHARED_LOOK_SECONDS = 0.2
 # How often a run that is being stopped, or a queue that waits for room on the machine, is looked at.
 _STOP_LOOK_SECONDS = 0.02
 _ROOM_SECONDS = 0.5
@@ -42,27 +46,14 @@ _STOPS_SECONDS = 1.0
 
 
 class Supervisor:
-    """`host_id` is the home it works for, `url` where agents reach our MCP, `say` takes what a person should read.
+    """`host_id` is the home it works for, `url` where agents reach our MCP, `ears` those who are told what happens."""
 
-    `left_behind` is told which runs are over: somebody has to look at their traces and keep their proof.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        board: Board,
-        host_id: str,
-        name: str,
-        url: str,
-        say: Callable[[str], None],
-        left_behind: Callable[[list[str]], None] = lambda _: None,
-    ) -> None:
+    def __init__(self, settings: Settings, board: Board, host_id: str, name: str, url: str, ears: Ears) -> None:
         self._settings = settings
         self._board = board
         self._host_id = host_id
-        self._name = name
-        self._say = say
-        self._left_behind = left_behind
+        self._say = ears.say
+        self._ears = ears
         self._slots = settings.max_concurrent
         self._nursery = Nursery(min(self._slots, 20))
         self._launcher = Launcher(settings, self._nursery, url)
@@ -73,12 +64,17 @@ class Supervisor:
         self._poll = select.epoll()
         self._over = False
         self._unpark_at = float("inf")
-        self._renew_at = self._look_at = self._stops_at = self._refill_at = 0.0
+        self._renew_at = self._claim_at = self._look_at = self._stops_at = self._refill_at = 0.0
         # Claimed, and not launched yet: with what each of them is given.
         self._claimed: list[tuple[Execution, str]] = []
         self._ended: list[WatchedRun] = []
+        shared = board.store.connection.dialect.row_locks
+        self._look_seconds = _SHARED_LOOK_SECONDS if shared else _LOOK_SECONDS
+        self._presence = Presence(settings, board, host_id, name, ears.say)
+        self._heir = Heir(board, self._launcher, host_id, self._usage_before)
+        self._draining = False
         board.store.actor = "supervisor"
-        self._wake = Wake(lambda: bell_of(board.store))
+        self._wake = Wake(lambda: bell_of(board.store, work=True))
         for descriptor in self._wake.descriptors:
             self._poll.register(descriptor, select.EPOLLIN)
 
@@ -97,6 +93,9 @@ class Supervisor:
                     # A full disk, or a database that is away: nothing is lost by waiting for it.
                     self._say(f"the store can't be used: {error}")
                     time.sleep(_AFTER_TROUBLE_SECONDS)
+                    self._presence.lost_touch()
+                    # What we have claimed without hearing of it is found among what is ours.
+                    taken_over = False
         finally:
             self._close()
 
@@ -105,23 +104,52 @@ class Supervisor:
         self._over = True
         self._wake.ring()
 
+    def drain(self) -> None:
+        """From any thread: nothing new is begun here. What runs is followed as before."""
+        self._draining = True
+        self._renew_at = 0.0
+        self._wake.ring()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way here; from any thread."""
+        return not (self._runs or self._claimed)
+
     def _turn(self) -> None:
         now = time.monotonic()
         if now >= self._renew_at:
-            self._board.hosts.renew(self._host_id, self._name, self._slots)
+            self._renew()
             self._renew_at = now + RENEW_SECONDS
-            self._note_parked()
         self._launch_claimed()
         self._finish()
-        more = self._claim()
+        if now >= self._claim_at:
+            self._claim_at = self._next_claim(more=self._claim())
         if now >= self._stops_at:
             self._begin_stops()
             self._stops_at = time.monotonic() + _STOPS_SECONDS
         if now >= self._look_at:
             self._look()
-            self._look_at = time.monotonic() + max(_LOOK_SECONDS, len(self._runs) * _LOOK_SECONDS_PER_RUN)
+            self._look_at = time.monotonic() + max(self._look_seconds, len(self._runs) * _LOOK_SECONDS_PER_RUN)
         self._leftovers.look()
-        self._sleep(0.0 if self._ended else self._patience(more))
+        self._sleep(0.0 if self._ended else self._patience())
+
+    def _renew(self) -> None:
+        was_alone = self._presence.alone
+        self._presence.renew(draining=self._draining)
+        self._wake.crowded = self._presence.crowded
+        if was_alone and not self._presence.alone:
+            self._ears.rung(True)
+        self._note_parked()
+        if not self._presence.crowded:
+            # A bell may have been missed.
+            self._claim_at = 0.0
+
+    def _next_claim(self, *, more: bool) -> float:
+        """When we look again at what waits although nobody has told us to and nothing of ours has ended."""
+        now = time.monotonic()
+        if more:
+            return now + _ROOM_SECONDS
+        return self._unpark_at + _A_MOMENT if self._unpark_at > now else float("inf")
 
     def _sleep(self, seconds: float) -> None:
         if time.monotonic() >= self._refill_at:
@@ -136,13 +164,14 @@ class Supervisor:
                 self._ended.append(run)
         if self._wake.clear():
             self._stops_at = 0.0
+            self._claim_at = min(self._claim_at, time.monotonic() + self._presence.hesitation)
+            if not self._presence.crowded:
+                self._ears.rung(not self._presence.alone)
 
-    def _patience(self, more: bool) -> float:
+    def _patience(self) -> float:
         """How long nothing needs to be done unless somebody wakes us."""
         now = time.monotonic()
-        waits = [self._renew_at - now]
-        if self._unpark_at > now:
-            waits.append(self._unpark_at - now + _A_MOMENT)
+        waits = [self._renew_at - now, self._claim_at - now]
         if self._runs:
             waits.append(self._look_at - now)
         if any(run.stopping_since is not None for run in self._runs.values()):
@@ -150,16 +179,14 @@ class Supervisor:
         waits.append(self._leftovers.due - now)
         if not self._nursery.full:
             waits.append(self._refill_at - now)
-        if more:
-            waits.append(_ROOM_SECONDS)
         return max(0.0, min(waits))
 
     # Claim and launch
 
     def _claim(self) -> bool:
         """Start what waits, as far as there is room. True where something has to wait for the machine."""
-        free = self._slots - len(self._runs)
-        if free <= 0 or not self._board.executions.waiting():
+        free = 0 if self._draining else self._slots - len(self._runs)
+        if free <= 0 or not self._board.executions.waiting(self._presence.reach):
             return False
         rule = self._settings.admission
         if not has_room(rule, len(self._runs)):
@@ -168,11 +195,13 @@ class Supervisor:
         limit = free if rule == "slots" else min(free, 20)
         self._claimed += self._board.store.write(lambda _: self._claim_some(limit))
         self._launch_claimed()
-        return bool(self._board.executions.waiting()) and self._slots > len(self._runs)
+        return bool(self._board.executions.waiting(self._presence.reach)) and self._slots > len(self._runs)
 
     def _claim_some(self, limit: int) -> list[tuple[Execution, str]]:
         """Claimed with the token of each, in one transaction."""
-        return [(run, self._token_for(run)) for run in self._board.executions.claim_some(self._host_id, limit)]
+        here = self._presence
+        claimed = self._board.executions.claim_some(self._host_id, limit, fits=here.takes, reach=here.reach)
+        return [(run, self._token_for(run)) for run in claimed]
 
     def _token_for(self, run: Execution) -> str:
         return self._board.tokens.issue(Token("run", run.agent_id, run.project_id, run.id))
@@ -218,8 +247,21 @@ class Supervisor:
             runs = self._board.executions
             return [runs.start(run.id, run.execution.fence, log_path=str(run.folder.out)) for run in started]
 
-        for run, execution in zip(started, self._board.store.write(note), strict=True):
+        try:
+            noted = self._board.store.write(note)
+        except (IllegalTransition, StaleFence):
+            # We were held up for so long that some were given up.
+            noted = [self._noted_start(run) for run in started]
+        for run, execution in zip(started, noted, strict=True):
             run.execution = execution
+
+    def _noted_start(self, run: WatchedRun) -> Execution:
+        """Of a run that was given up while we were held up it is only followed how it ends."""
+        runs = self._board.executions
+        now = runs.show(run.id)
+        if now.fence != run.execution.fence or not now.live:
+            return now
+        return runs.start(run.id, now.fence, log_path=str(run.folder.out))
 
     def _usage_before(self, run: Execution) -> Usage:
         """What the conversation had used before this run went on with it."""
@@ -252,24 +294,14 @@ class Supervisor:
             self._board.executions.observe([run.observation for run in grown])
             for run in grown:
                 run.note_saved()
+            self._ears.streams_grew()
         for run in list(self._runs.values()):
             if run.stopping_since is not None:
                 self._go_on_stopping(run)
             elif run.execution.status == "running":
-                self._check_time(run)
-
-    def _check_time(self, run: WatchedRun) -> None:
-        execution, now = run.execution, self._board.clock()
-        started = execution.started_at
-        if started is None:
-            return
-        if execution.timeout_ms and now - started > timedelta(milliseconds=execution.timeout_ms):
-            self._stop(run, "timed_out")
-            return
-        silence = self._settings.silence_timeout_ms
-        with suppress(FileNotFoundError):
-            if silence and (now.timestamp() - max(run.silent_since(), started.timestamp())) * 1000 > silence:
-                self._stop(run, "idle")
+                why = overdue(run, self._settings.silence_timeout_ms, self._board.clock())
+                if why is not None:
+                    self._stop(run, why)
 
     # Stop
 
@@ -287,8 +319,8 @@ class Supervisor:
                 stopping.begin(run)
                 self._look_at = 0.0
 
-    def _stop(self, run: WatchedRun, why: str) -> None:
-        run.execution = self._board.executions.stop(run.id, why)  # pyright: ignore[reportArgumentType]
+    def _stop(self, run: WatchedRun, why: Stopping) -> None:
+        run.execution = self._board.executions.stop(run.id, why)
         stopping.begin(run)
 
     def _go_on_stopping(self, run: WatchedRun) -> None:
@@ -317,7 +349,7 @@ class Supervisor:
         for run in over:
             self._forget(run)
         if over:
-            self._left_behind([run.id for run in over])
+            self._ears.left_behind([run.id for run in over])
         self._note_parked()
 
     def _note_parked(self) -> None:
@@ -329,42 +361,26 @@ class Supervisor:
     def _forget(self, run: WatchedRun) -> None:
         self._runs.pop(run.id, None)
         run.close()
+        # There is room for another one.
+        self._claim_at = 0.0
 
     # Begin and end of the supervisor itself
 
     def _take_over(self) -> None:
-        """Everything that this home has claimed and not ended: what runs is followed, what never started is launched."""
+        """What this home has claimed and not ended."""
         known = {*self._runs, *(run.id for run, _ in self._claimed)}
-        for run in self._board.hosts.owned(self._host_id):
-            if run.id in known:
+        for found in self._heir.inherit(known):
+            if not isinstance(found, WatchedRun):
+                self._claimed.append((found, self._token_for(found)))
                 continue
-            folder = self._launcher.folder_of(run.id)
-            if run.status == "starting" and run.stopping is None and not folder.was_started:
-                # Claimed, and then we died. Not given back: a shell that was told may yet start it, and only here is that known.
-                self._claimed.append((run, self._token_for(run)))
-            elif not folder.forbid():
-                self._adopt(run)
-            elif run.status == "starting":
-                self._board.executions.cancel(run.id, run.fence)
-            else:
-                self._board.executions.lose(run.id, run.fence, error="its folder is gone")
+            self._watch(found)
+            if found.execution.live and found.execution.stopping is not None and found.wrapper() is not None:
+                stopping.begin(found)
 
     def _mend_copies(self) -> None:
         """What could not be written when a decision was made, because its folder was not there or we were elsewhere."""
         for trouble in self._board.memories.write_files():
             self._say(f"the copy of the memory bank is not up to date: {trouble}")
-
-    def _adopt(self, run: Execution) -> None:
-        if run.status == "starting":
-            run = self._board.executions.start(run.id, run.fence, log_path=str(self._launcher.folder_of(run.id).out))
-        try:
-            watched = self._launcher.take_over(run, self._usage_before(run))
-        except (SpawnFailed, OSError) as error:
-            self._board.executions.lose(run.id, run.fence, error=str(error)[:2_000])
-            return
-        self._watch(watched)
-        if run.stopping is not None and watched.wrapper() is not None:
-            stopping.begin(watched)
 
     def _close(self) -> None:
         for run in list(self._runs.values()):
@@ -372,6 +388,9 @@ class Supervisor:
                 if run.follow():
                     self._board.executions.observe([run.observation])
             run.close()
+        with suppress(KumihimoError):
+            # Runs go on without us; nothing new is begun here until somebody comes back.
+            self._presence.drain()
         self._nursery.close()
         self._wake.close()
         self._poll.close()

@@ -27,8 +27,10 @@ from kumihimo.services.verifying import Verification
 from kumihimo.settings import Settings
 from kumihimo.supervisor.abandoned import close_abandoned
 
-# An instance may report through any door, of which nobody tells us: so often somebody looks.
+# An instance may report through any door: so often it is looked at what there is while something happens on the board, and
+# so often while nothing does.
 _LOOK_SECONDS = 2.0
+_IDLE_SECONDS = 20.0
 # How often branches are merged in memory while several runs are under way.
 _FORESEE_SECONDS = 5.0
 _TIDY_SECONDS = 60.0
@@ -44,7 +46,10 @@ class Verifier:
         self._say = say
         self._over = False
         self._woken = threading.Event()
+        self._stirred = threading.Event()
         self._foresee_at = self._tidy_at = 0.0
+        # While there is something to be looked at again and again of which nobody tells.
+        self._busy = self._foreseeing = False
         # What could not be looked at is not tried again and again.
         self._later: dict[str, float] = {}
         self._trees: dict[str, str] = {}
@@ -61,20 +66,30 @@ class Verifier:
                     self._turn()
                 except StoreError as error:
                     self._say(f"the store can't be used: {error}")
-                self._woken.wait(_LOOK_SECONDS)
+                if not self._woken.wait(_LOOK_SECONDS) and not self._busy:
+                    self._stirred.wait(_IDLE_SECONDS - _LOOK_SECONDS)
                 self._woken.clear()
+                self._stirred.clear()
         finally:
             self._board.store.close()
 
     def expect(self, runs: list[str]) -> None:
         """From any thread: these runs are over."""
         self._over_with.extend(runs)
-        self._woken.set()
+        self._wake()
+
+    def stir(self) -> None:
+        """From any thread: something has happened on the board."""
+        self._stirred.set()
 
     def stop(self) -> None:
         """From any thread."""
         self._over = True
+        self._wake()
+
+    def _wake(self) -> None:
         self._woken.set()
+        self._stirred.set()
 
     def _turn(self) -> None:
         now = time.monotonic()
@@ -86,11 +101,11 @@ class Verifier:
         self._keep_proofs()
         if now >= self._foresee_at:
             self._foresee_at = now + _FORESEE_SECONDS
-            self._foresee()
+            self._foreseeing = self._foresee()
         if now >= self._tidy_at:
             self._tidy_at = now + _TIDY_SECONDS
             self._board.workers.expire_unused()
-        close_abandoned(self._board, self._settings, self._host_id)
+        self._busy = close_abandoned(self._board, self._settings, self._host_id) or self._foreseeing
 
     def _verify(self, run: Execution) -> None:
         folder = Path(run.working_directory or "")
@@ -100,7 +115,9 @@ class Verifier:
             return
         try:
             settings = configuration.load(configuration.Flags(db=self._settings.database), os.environ, folder)
-            Verification(self._board, settings, stop=lambda: self._over).verify(run)
+            found = Verification(self._board, settings, stop=lambda: self._over).verify(run)
+            if found is not None and found.unpushed is not None:
+                self._say(f"the branch {run.branch} of {run.id} could not be pushed: {found.unpushed}")
         except StoreError:
             raise
         except (KumihimoError, OSError) as error:
@@ -119,8 +136,9 @@ class Verifier:
 
     # Conflicts to come
 
-    def _foresee(self) -> None:
-        """Of runs that change the same repository, which would conflict if they were merged as they are."""
+    def _foresee(self) -> bool:
+        """Of runs that change the same repository, which would conflict if they were merged as they are. Answers whether there
+        are any under way."""
         by_project: dict[str, list[Execution]] = {}
         for run in self._board.evidence.under_way(self._host_id):
             if run.project_id is not None:
@@ -128,6 +146,7 @@ class Verifier:
         for project_id, runs in by_project.items():
             if len(runs) > 1:
                 self._foresee_in(project_id, runs)
+        return bool(by_project)
 
     def _foresee_in(self, project_id: str, runs: list[Execution]) -> None:
         try:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
+from kumihimo.domain.errors import StoreError
 from kumihimo.store.bell import Bell
 
 _LISTEN_SECONDS = 1.0
+# A notice wakes everybody who listens, and costs the database the more the more there are: among so many hosts nobody
+# listens, and each looks so often. Together they look so often that somebody is never far.
+CROWD = 30
+LOOK_SECONDS = 5.0
 
 
 class Wake:
@@ -18,6 +24,9 @@ class Wake:
     def __init__(self, open_bell: Callable[[], Bell]) -> None:
         self._reading, self._writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._over = threading.Event()
+        # Whether there are so many hosts that none of them listens any more.
+        self.crowded = False
+        self._open_bell = open_bell
         self._bell = open_bell()
         self._thread: threading.Thread | None = None
         if self._bell.descriptor is None:
@@ -55,5 +64,17 @@ class Wake:
 
     def _listen(self) -> None:
         while not self._over.is_set():
-            if self._bell.wait(_LISTEN_SECONDS):
+            if self.crowded:
+                self._look_now_and_then()
+            elif self._bell.wait(_LISTEN_SECONDS):
                 self.ring()
+
+    def _look_now_and_then(self) -> None:
+        self._bell.close()
+        while not self._over.wait(LOOK_SECONDS):
+            self.ring()
+            if not self.crowded:
+                with suppress(StoreError):
+                    # Where it can't be had now, it is looked on.
+                    self._bell = self._open_bell()
+                    return

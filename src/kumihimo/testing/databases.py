@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,23 +25,76 @@ class PostgresServer:
     def __init__(self, folder: Path) -> None:
         # It keeps a lock file in the user's runtime folder and warns where there is none.
         os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))
+        self._folder = folder
         self._server: Any = _start(folder)
         self.url: str = self._server.get_uri()
 
-    def new_database(self) -> str:
-        """The URL of an empty database."""
+    def new_database(self, owner: str = "postgres") -> str:
+        """The URL of an empty database, for who owns it."""
         name = f"kumi_{uuid.uuid4().hex[:12]}"
         with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        return self.url.replace("/postgres?", f"/{name}?")
+            words = (sql.Identifier(name), sql.Identifier(owner))
+            connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(*words))
+        return self.url.replace("/postgres?", f"/{name}?").replace("//postgres:", f"//{owner}:")
 
     def drop(self, url: str) -> None:
         name = url.partition("?")[0].rpartition("/")[2]
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
+    def new_role(self, name: str) -> None:
+        """Somebody who may log in, and nothing else."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(name)))
+
+    def restart(self, how: str = "fast") -> None:
+        """End it, in peace (`fast`) or as a crash would (`immediate`), and start it again."""
+        self._program("pg_ctl", "-D", self._folder, "-w", "-m", how, "-l", self._folder / "restarts.log", "restart")
+
+    def end(self, how: str = "fast") -> None:
+        """It does not come back."""
+        self._program("pg_ctl", "-D", self._folder, "-w", "-m", how, "stop")
+
+    def new_standby(self, folder: Path) -> Standby:
+        """Another server that follows this one. Its folder is beside that of this one."""
+        owner = self._folder.stat()
+        folder.mkdir(mode=0o700)
+        os.chown(folder, owner.st_uid, owner.st_gid)
+        self._program("pg_basebackup", "-d", self.url, "-D", folder, "-R", "-X", "stream", "-c", "fast")
+        # It lies among the data, so it was copied; it is that of the other server.
+        (folder / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
+        return Standby(folder, self._program)
+
     def stop(self) -> None:
         self._server.cleanup()
+
+    def _program(self, name: str, *words: str | Path) -> None:
+        subprocess.run(
+            [str(self._server.bin_path / name), *map(str, words)],
+            # It does not run as root: it runs as whoever its data belongs to.
+            user=self._folder.stat().st_uid if os.geteuid() == 0 else None,
+            cwd="/",
+            check=True,
+            # To a file, not a pipe: the server that is started keeps it open.
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+
+class Standby:
+    """A server that follows another one, can be read, and takes over when told to."""
+
+    def __init__(self, folder: Path, program: Callable[..., None]) -> None:
+        self._folder = folder
+        self._program = program
+        self.socket = str(folder / ".s.PGSQL.5432")
+        program("pg_ctl", "-D", folder, "-w", "-o", f"-h '' -k {folder}", "-l", folder / "standby.log", "start")
+
+    def take_over(self) -> None:
+        self._program("pg_ctl", "-D", self._folder, "-w", "promote")
+
+    def stop(self) -> None:
+        self._program("pg_ctl", "-D", self._folder, "-w", "-m", "fast", "stop")
 
 
 def _start(folder: Path) -> Any:

@@ -203,6 +203,10 @@ class Post:
         if found is None:
             return
         token, peer = found
+        if message.method is UNSET and peer.place != self._server.place and message.id not in peer.memory.questions:
+            error = InvalidRequest(f"nobody here waits for this: the session was begun at {peer.place}, answer there")
+            await respond_json(send, 409, encode_failure(_identity(message), error))
+            return
         if message.method is UNSET or message.id is UNSET:
             _take_unanswered(peer, message)
             await respond(send, 202)

@@ -9,6 +9,8 @@ from kumihimo.wire.errors import InvalidParams, InvalidRequest, MethodNotFound, 
 
 RequestId = int | str
 NO_RAW: Final = Raw(b"")
+# What decoding can raise for bytes that are no message.
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"

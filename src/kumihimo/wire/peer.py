@@ -89,6 +89,7 @@ class Peer:
         "catalog",
         "client_json",
         "memory",
+        "place",
         "revision",
     )
 
@@ -101,6 +102,7 @@ class Peer:
         *,
         client_json: bytes | Raw = b"",
         capabilities_json: bytes | Raw = b"",
+        place: str = "",
     ) -> None:
         self.caller = caller
         self.revision = revision
@@ -108,6 +110,8 @@ class Peer:
         self.memory = memory
         self.client_json = client_json
         self.capabilities_json = capabilities_json
+        # Which of the processes that share a key began its session; empty where there is none.
+        self.place = place
         self._capabilities: dict[str, Any] | None = None
         self._client: Implementation | None = None
 

@@ -55,6 +55,7 @@ class Server:
         on_fault: Callable[[str, BaseException], None] | None = None,
         unknown_resource: int = OLD_RESOURCE_NOT_FOUND,
         watch: Watch | None = None,
+        place: str = "",
     ) -> None:
         self.info = info
         self.catalog = catalog
@@ -64,6 +65,7 @@ class Server:
         self.logging = logging
         self.key = key if key is not None else os.urandom(32)
         self.subject = subject
+        self.place = place
         self.clock = clock
         self.changes = Changes()
         self.on_fault = on_fault if on_fault is not None else _report

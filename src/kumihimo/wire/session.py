@@ -29,6 +29,7 @@ class _Claims(Struct, frozen=True, array_like=True):
     subject: str
     client: Raw
     capabilities: Raw
+    place: str = ""
 
 
 class _Known(Struct):
@@ -59,6 +60,7 @@ class Sessions:
             subject=self._server.subject(peer.caller),
             client=Raw(encode({"name": client.name[:100], "version": client.version[:100]})),
             capabilities=Raw(_brief(peer)),
+            place=self._server.place,
         )
         token = sign(self._server.key, "session", encode(claims))
         self._remember(token, _Known(claims, peer.revision, peer.memory))
@@ -86,6 +88,7 @@ class Sessions:
             known.memory,
             client_json=claims.client,
             capabilities_json=claims.capabilities,
+            place=claims.place,
         )
 
     def end(self, token: str) -> None:

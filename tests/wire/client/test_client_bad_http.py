@@ -254,3 +254,23 @@ def test_events_are_the_same_however_they_are_cut() -> None:
             events.feed(text[at : at + size])
         assert (found, events.last_id, events.retry_seconds) == ([b"one\ntwo", b"three"], b"7", 0.25), size
         assert not events.too_long
+
+
+def test_a_new_server_that_is_slow_to_say_so_is_not_taken_for_an_old_one() -> None:
+    async def slow(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        if request["method"] == "initialize":
+            refusal = {"code": -32600, "message": "Missing MCP-Protocol-Version header"}
+            body = json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": refusal}).encode()
+            writer.write(http(body, status="400 Bad Request"))
+        elif peer.methods.count("server/discover") > 1:
+            info = {"io.modelcontextprotocol/serverInfo": {"name": "slow", "version": "1"}}
+            found = {"supportedVersions": ["2026-07-28"], "capabilities": {}, "_meta": info}
+            writer.write(http(result(request, resultType="complete", **found)))
+
+    async def test() -> None:
+        peer = Peer(slow)
+        async with peer.listening() as url, await connect(url, replace(US, probe_seconds=0.1)) as session:
+            assert session.greeting.server.name == "slow"
+            assert peer.methods == ["server/discover", "initialize", "server/discover"]
+
+    run(test())

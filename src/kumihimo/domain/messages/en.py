@@ -21,6 +21,7 @@ ERRORS: dict[str, str] = {
     "ScopesOverlap": "Task {task} may write what task {other} is writing now. Wait for it (kumi worker wait {other}), or "
     "stop it (kumi run stop {run})",
     "NothingToMerge": "Nothing is merged: {name} {problem}",
+    "ArtifactAway": "What {execution} has written is on the host {host}, {problem}",
     "SessionAlreadyRunning": "Task {task} has a running session ({session}). End it first: "
     "`kumi session end {session} --exit-code 0`.",
     "TaskHeld": "Task {task} is '{state}' and can't be given to somebody else now. "
@@ -72,6 +73,10 @@ ERRORS: dict[str, str] = {
     "ChangesInTheWay": "There are uncommitted changes in {folder}: {files}. Commit or stash them, then try again.",
     "NotFastForward": "'{target}' has moved on since {commit} was based on it. Rebase on it and try again.",
     "StoreUnreachable": "The database {database} can't be reached: {reason}. Check that it runs and that --db is right.",
+    "StoreCrowded": "The database {database} takes no more connections: {reason}. It is asked again by itself; raise max_connections "
+    "there, put PgBouncer in front of it, or stop a host.",
+    "StoreOutcomeUnknown": "The connection to {database} was lost while something was being written: {reason}. Whether it was "
+    "written is not known: look before you do it again.",
     "StoreNotOurs": "{database} is not a database of Kumihimo; it was left as it is. Name another with --db.",
     "StoreTooNew": "{database} was made by a newer Kumihimo (schema {found}; this one knows {known}). Upgrade Kumihimo.",
     "LibraryTooOld": "This SQLite library is {found}; {needed} or newer is needed, since older ones can lose commits. "
@@ -93,6 +98,8 @@ PROBLEMS: dict[str, str] = {
     "not_one_for_each": "has {prompts} texts for {roles} roles; give one for each, or one for all.",
     "unreadable": "can't be read: {reason}.",
     "no_worktree": "because no worktree could be made: {reason}",
+    "worktree_elsewhere": "a worktree on {host} can't be made from here. Run it there, or as a worker on a task.",
+    "private_folder": "{folder} is where Kumihimo keeps its own things: tokens, logs, the board. Agents do not work there.",
     "no_such_folder": "there is no folder {folder}.",
     "planned_already": "group {group} has its plan already. Create another group.",
     "near": " Did you mean '{near}'?",
@@ -131,12 +138,24 @@ PROBLEMS: dict[str, str] = {
     "uncommitted": "has changes that are not committed in {worktree}: {files}. Commit or discard them, then merge again.",
     "worktree_gone": "had its work in {worktree}, which is gone, and so is the branch {branch}. If there is a snapshot, "
     "bring it back: kumi worktree restore {name}",
+    "no_such_host": "is the name, the id or a label of a host. {value} is none: there are {choices} (`kumi host ls`).",
+    "branch_elsewhere": "has its work on the branch {branch}, which is on the host {host}: {reason}. Push it there to the "
+    "project's remote, or merge it there.",
+    "host_gone": "which is gone. Start it again there (`kumi up`). Where [artifacts] names a folder or a bucket, files of runs "
+    "that are over can be read without their host.",
+    "host_unknown": "which this board does not know. Start it there (`kumi up`), so that it says where it is.",
+    "host_without_address": "which is reached from its own machine alone. Start it there with `kumi up --host`, or set `url` in [host] of its "
+    "config.toml, where something in front of it lets others in.",
+    "host_refused": "which was asked at {url} in vain: {reason}. See that its door can be reached from here by that address.",
+    "host_unreadable": "and can't be read there: {reason}. Mend that, then try again.",
+    "cleared_away": "but is no longer there: it was cleared away.",
     "not_an_ai": "{value} is a person, and is not started by us.",
     "checks_open": "has checks that have not passed: {checks}. A person may overrule them with --force.",
     "bad_start": "can't begin as '{state}'. A new task is backlog, todo or in_progress.",
     "toml": "can't be read: {reason}. Mend the file, or remove it.",
     "unknown_key": "'{key}' is not a setting.{near}",
     "bad_setting": "{reason}. Mend the file.",
+    "open_door": "{address} is reached from other machines, where anybody could read along. Give --certificate and --key for TLS, or --insecure where something in front of it encrypts.",
     "already_up": "Kumihimo is already up at {url}.",
     "no_home": "there is no folder to keep the board in: set KUMI_HOME or HOME.",
     "no_driver": "PostgreSQL needs the extra: `pip install 'kumihimo[postgres]'`.",

@@ -21,6 +21,7 @@ ERRORS: dict[str, str] = {
     "ScopesOverlap": "タスク {task} の書き込み範囲は、実行中のタスク {other} と重なっています。終わるまで待つか(kumi worker wait {other})、"
     "止めてください(kumi run stop {run})",
     "NothingToMerge": "マージされていません: {name} {problem}",
+    "ArtifactAway": "{execution} が書き出した内容はホスト {host} にあります。{problem}",
     "SessionAlreadyRunning": "タスク {task} には実行中のセッション({session})があります。先に終了してください: "
     "`kumi session end {session} --exit-code 0`。",
     "TaskHeld": "タスク {task} は「{state}」なので、今は担当者を変えられません。"
@@ -72,6 +73,10 @@ ERRORS: dict[str, str] = {
     "ChangesInTheWay": "{folder} にコミットしていない変更があります: {files}。コミットするか stash してからやり直してください。",
     "NotFastForward": "{commit} の後に「{target}」が進みました。その上にリベースしてやり直してください。",
     "StoreUnreachable": "データベース {database} に接続できません: {reason}。起動しているか、--db が正しいか確かめてください。",
+    "StoreCrowded": "データベース {database} はこれ以上の接続を受け付けません: {reason}。後で自動的に接続し直します。"
+    "max_connections を増やすか、PgBouncer を前に置くか、ホストを止めてください。",
+    "StoreOutcomeUnknown": "書き込み中にデータベース {database} との接続が切れました: {reason}。"
+    "書き込まれたかどうかは分かりません。確かめてからやり直してください。",
     "StoreNotOurs": "{database} は Kumihimo のデータベースではありません。そのまま残しました。--db で別のものを指定してください。",
     "StoreTooNew": "{database} は新しい Kumihimo が作りました(スキーマ {found}、こちらが知るのは {known})。Kumihimo を更新してください。",
     "LibraryTooOld": "SQLite ライブラリーが {found} です。古いものはコミットを失うことがあるため {needed} 以上が必要です。"
@@ -93,6 +98,8 @@ PROBLEMS: dict[str, str] = {
     "not_one_for_each": "は {roles} 職種に対して {prompts} 件です。職種ごとに 1 件、または全体で 1 件指定してください。",
     "unreadable": "を読めません: {reason}。",
     "no_worktree": "ワークツリーを作成できませんでした: {reason}",
+    "worktree_elsewhere": "{host} のワークツリーはここからは作れません。そのホストで実行するか、タスクのワーカーとして実行してください。",
+    "private_folder": "{folder} は Kumihimo 自身のフォルダー(トークン、ログ、ボード)です。ここでエージェントは作業できません。",
     "no_such_folder": "フォルダー {folder} がありません。",
     "planned_already": "グループ '{group}' にはすでに計画があります。別のグループを作ってください。",
     "near": "もしかして「{near}」ですか。",
@@ -130,12 +137,24 @@ PROBLEMS: dict[str, str] = {
     "no_commits": "のブランチ {branch} にはコミットがありません。{worktree} でコミットしてから、もう一度マージしてください。",
     "uncommitted": "には {worktree} に未コミットの変更があります: {files}。コミットまたは破棄してから、もう一度マージしてください。",
     "worktree_gone": "の作業場所 {worktree} とブランチ {branch} がありません。スナップショットがあれば復元できます: kumi worktree restore {name}",
+    "no_such_host": "にはホストの名前・ID・ラベルを指定します。{value} はありません。あるのは {choices} です (`kumi host ls`)。",
+    "branch_elsewhere": "の作業はホスト {host} のブランチ {branch} にあります: {reason}。そこでプロジェクトのリモートにプッシュするか、"
+    "そこでマージしてください。",
+    "host_gone": "このホストは停止しています。そこで `kumi up` を実行してください。[artifacts] にフォルダーかバケットを指定すると、"
+    "終了した実行のファイルはホストなしで読めます。",
+    "host_unknown": "このボードには登録されていないホストです。そこで `kumi up` を実行すると、所在が登録されます。",
+    "host_without_address": "このホストには同じマシンからしか届きません。そこで `kumi up --host` を使って起動するか、前段の中継先を config.toml の "
+    "[host] の `url` に書いて起動し直してください。",
+    "host_refused": "{url} に問い合わせましたが失敗しました: {reason}。ここからその住所に届くか確かめてください。",
+    "host_unreadable": "そこで読めません: {reason}。原因を直してやり直してください。",
+    "cleared_away": "ただし、既に片付けられていて残っていません。",
     "not_an_ai": "{value} は人です。こちらからは起動しません。",
     "checks_open": "には通っていないチェックがあります: {checks}。人の判断で進めるには --force を付けてください。",
     "bad_start": "を「{state}」で始めることはできません。新しいタスクは backlog、todo、in_progress のどれかです。",
     "toml": "読み取れません: {reason}。ファイルを直すか削除してください。",
     "unknown_key": "「{key}」という設定はありません。{near}",
     "bad_setting": "{reason}。ファイルを直してください。",
+    "open_door": "{address} は他のマシンから届くため盗み見られます。TLS 用に --certificate と --key を渡すか、手前で暗号化しているなら --insecure を付けてください。",
     "already_up": "Kumihimo は既に {url} で起動しています。",
     "no_home": "ボードを置くフォルダーがありません。KUMI_HOME か HOME を設定してください。",
     "no_driver": "PostgreSQL には追加パッケージが必要です: `pip install 'kumihimo[postgres]'`。",

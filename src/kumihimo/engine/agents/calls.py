@@ -18,7 +18,7 @@ _LONGEST_PATH = 4096
 _LONGEST_NAME = 200
 _LONGEST_VALUE = 80
 _LONGEST_ARGUMENTS = 200
-_SECRET = re.compile(r"token|secret|passw|passkey|api_?key|authorization|credential", re.IGNORECASE)
+SECRET = re.compile(r"token|secret|passw|passkey|api_?key|authorization|credential", re.IGNORECASE)
 
 
 class Call(Struct, frozen=True):
@@ -75,7 +75,7 @@ def short(arguments: object) -> str:
     """Enough of a call's arguments to recognise it, in one line, without what looks like a secret."""
     if isinstance(arguments, dict):
         parts = [
-            f"{_line(name)}={'***' if _SECRET.search(str(name)[:_LONGEST_VALUE]) else _line(value)}"
+            f"{_line(name)}={'***' if SECRET.search(str(name)[:_LONGEST_VALUE]) else _line(value)}"
             for name, value in list(cast("dict[Any, Any]", arguments).items())[:6]
         ]
         return ", ".join(parts)[:_LONGEST_ARGUMENTS]

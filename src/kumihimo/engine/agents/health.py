@@ -18,9 +18,11 @@ from typing import Literal
 from msgspec import Struct
 
 from kumihimo.domain.execution import FailureReason
+from kumihimo.engine.agents import registry
 from kumihimo.engine.agents.client import Client, Ending, Order, Start, Verdict
 from kumihimo.engine.agents.happenings import Failed, Finished
 from kumihimo.settings import Client as Override
+from kumihimo.settings import Settings
 
 PromptStatus = Literal["passed", "failed", "skipped"]
 ModelStatus = Literal["valid", "invalid", "unknown"]
@@ -55,6 +57,14 @@ def find_program(client: Client, override: Override) -> str | None:
     return None
 
 
+def found_clients(settings: Settings) -> tuple[str, ...]:
+    """The agent CLIs that this machine has, by the names that we have for them."""
+    own = settings.clients
+    return tuple(
+        name for name in registry.NAMES if find_program(registry.find(name), own.get(name, Override())) is not None
+    )
+
+
 def why_missing(client: Client, override: Override) -> str:
     """What to do where `find_program` finds nothing."""
     if override.command:
@@ -63,9 +73,9 @@ def why_missing(client: Client, override: Override) -> str:
     return f"{words} is not on PATH: install it, or set [clients.{client.name}] command"
 
 
-def version(client: Client, override: Override) -> str | None:
-    """Its version, as it prints it; None where it prints none."""
-    ran = _ask(client, override, ("--version",), _VERSION_SECONDS)
+def version(client: Client, override: Override, seconds: float = _VERSION_SECONDS) -> str | None:
+    """Its version, as it prints it; None where it prints none in time."""
+    ran = _ask(client, override, ("--version",), seconds)
     if ran is None or ran.ending.exit_code != 0:
         return None
     printed = ran.output.decode("utf-8", "replace")

@@ -39,7 +39,7 @@ _GLANCE_SECONDS = 0.2
 # From being asked to end to being killed.
 _PATIENCE_SECONDS = 2.0
 # How long the kernel may take to end what was killed.
-_LAST_SECONDS = 5.0
+_LAST_SECONDS = 15.0
 # How often somebody is asked whether to stop, who can only be asked.
 _ASK_SECONDS = 0.1
 # A check decides by what is in the folder. What git, or we, were told about another place would lead it astray.

@@ -13,10 +13,12 @@ import select
 import signal
 import socket
 import sys
+import time
 
 _PR_SET_CHILD_SUBREAPER = 36
-# One that does not die within so many looks hangs in the kernel. Each look waits for an end, or a tenth of a second.
-_LOOKS = 100
+# What does not die within so long hangs in the kernel. A time and no number of looks: who starts others all the time ends each
+# look at once.
+_SECONDS = 10.0
 
 
 def main() -> None:
@@ -86,7 +88,8 @@ def _end_everything(ends: int) -> None:
     """What a killed process had started becomes our child in its turn, until there is none."""
     poll = select.poll()
     poll.register(ends, select.POLLIN)
-    for _ in range(_LOOKS):
+    deadline = time.monotonic() + _SECONDS
+    while time.monotonic() < deadline:
         for child in _children():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(child, signal.SIGKILL)

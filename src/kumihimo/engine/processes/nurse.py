@@ -30,8 +30,10 @@ def main() -> None:
             if pid == 0:
                 _become_shell(libc, reading, nowhere)
             os.close(reading)
-            socket.send_fds(line, [str(pid).encode()], [writing])
+            given = _give(line, pid, writing)
             os.close(writing)
+            if not given:
+                return
 
 
 def _next(line: socket.socket) -> bytes:
@@ -40,6 +42,15 @@ def _next(line: socket.socket) -> bytes:
         return line.recv(64)
     except ConnectionResetError:
         return b""
+
+
+def _give(line: socket.socket, pid: int, pipe: int) -> bool:
+    """Whether there is somebody to have it. Else it reads the end of its input, and ends."""
+    try:
+        socket.send_fds(line, [str(pid).encode()], [pipe])
+    except (BrokenPipeError, ConnectionResetError):
+        return False
+    return True
 
 
 def _become_shell(libc: ctypes.CDLL, reading: int, nowhere: int) -> None:

@@ -8,9 +8,12 @@ from pathlib import Path
 import msgspec
 
 from kumihimo.domain.proof import Proof
+from kumihimo.engine.artifacts.artifact import Name
 from kumihimo.engine.processes.capture import strike_out
 
-NAME = "proof.json"
+NAME: Name = "proof.json"
+# None is longer: what a check has written is cut before it goes into one.
+MOST_BYTES = 64 << 20
 
 
 class ProofUnreadable(Exception):
@@ -45,10 +48,15 @@ def read_proof(folder: Path) -> Proof | None:
         return None
     except OSError as error:
         raise ProofUnreadable(str(error)) from error
+    return decode_proof(content, folder / NAME)
+
+
+def decode_proof(content: bytes, where: str | Path) -> Proof:
+    """ProofUnreadable where it is not one of ours."""
     try:
         return msgspec.json.decode(content, type=Proof)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ProofUnreadable(f"{folder / NAME}: {error}") from error
+        raise ProofUnreadable(f"{where}: {error}") from error
 
 
 def _write(path: Path, content: bytes) -> None:

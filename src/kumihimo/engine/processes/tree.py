@@ -37,6 +37,18 @@ def of_runs(runs: dict[str, Process | None]) -> dict[str, list[Process]]:
     return found
 
 
+def marked() -> dict[str, list[Process]]:
+    """Every live process that carries the mark of a run, by the run: also of runs that are over or of another home."""
+    if not _PROC.is_dir():
+        return {}
+    found, _ = _marked(_parents(), None)
+    alive = {
+        run: [process for pid in sorted(pids - {os.getpid()}) if (process := identity.of(pid)) is not None]
+        for run, pids in found.items()
+    }
+    return {run: processes for run, processes in alive.items() if processes}
+
+
 def send(processes: Iterable[Process], number: signal.Signals) -> None:
     """A signal to each of them that is still itself."""
     for process in processes:
@@ -86,8 +98,8 @@ def _below(pid: int, parents: dict[int, int], foreign: set[int]) -> set[int]:
     return found
 
 
-def _marked(pids: Iterable[int], runs: set[str]) -> tuple[dict[str, set[int]], set[int]]:
-    """Which processes carry the mark of which of these runs; and which are of a nursery."""
+def _marked(pids: Iterable[int], runs: set[str] | None) -> tuple[dict[str, set[int]], set[int]]:
+    """Which processes carry the mark of which of these runs, or of any; and which are of a nursery."""
     mark = f"{MARKER}=".encode()
     nursery = f"{NURSERY}=".encode()
     found: dict[str, set[int]] = {}
@@ -102,6 +114,9 @@ def _marked(pids: Iterable[int], runs: set[str]) -> tuple[dict[str, set[int]], s
         if mark not in environment:
             continue
         for word in environment.split(b"\0"):
-            if word.startswith(mark) and (run := word[len(mark) :].decode("utf-8", "replace")) in runs:
+            if not word.startswith(mark):
+                continue
+            run = word[len(mark) :].decode("utf-8", "replace")
+            if runs is None or run in runs:
                 found.setdefault(run, set()).add(pid)
     return found, nurseries

@@ -71,8 +71,10 @@ class Git:
         """The same, with more environment: another index, another identity."""
         return Git(self.folder, {**self._added, **environment})
 
-    def run(self, *arguments: str, given: str | bytes = b"", fine: Sequence[int] = (0,)) -> Output:
-        """What it said. GitError where it ends with a code that is not `fine`."""
+    def run(
+        self, *arguments: str, given: str | bytes = b"", fine: Sequence[int] = (0,), seconds: float | None = None
+    ) -> Output:
+        """What it said. GitError where it ends with a code that is not `fine`, or not within the time."""
         stdin = given if isinstance(given, bytes) else _encoded(given)
         try:
             # A folder that is gone and a git that is not there look the same to Popen: tell them apart first.
@@ -85,7 +87,11 @@ class Git:
                 capture_output=True,
                 env=environment(self._added),
                 check=False,
+                timeout=seconds,
             )
+        except subprocess.TimeoutExpired as error:
+            reason = f"it was not done within {error.timeout:.0f} seconds"
+            raise GitError(_command(arguments), printable(str(self.folder)), reason) from error
         except OSError as error:
             raise GitMissing(error.strerror or str(error)) from error
         output = Output(ended.returncode, _decoded(ended.stdout), _decoded(ended.stderr))

@@ -20,7 +20,7 @@ import msgspec
 from kumihimo.operations.groups import CreateGroup, RunStages, create
 from kumihimo.operations.groups import plan as plan_operation
 from kumihimo.operations.operation import Call
-from kumihimo.services.executions import Sight
+from kumihimo.services.sights import Sight
 from kumihimo.settings import Language, language_of
 from kumihimo.surfaces.cli import drawing
 from kumihimo.surfaces.cli.demo_story import CLIENTS, Part, stages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from typing import Any
 
@@ -34,7 +35,10 @@ def _down() -> int:
         print(said("not_up", settings.language))
         return DONE
     os.kill(found.process.pid, signal.SIGTERM)
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    drain = settings.host.drain_seconds
+    if drain:
+        print(said("draining", settings.language).format(seconds=round(drain)), file=sys.stderr)
+    deadline = time.monotonic() + _PATIENCE_SECONDS + drain
     while found.alive:
         if time.monotonic() > deadline:
             complain(f"pid {found.process.pid} did not end", settings.language)

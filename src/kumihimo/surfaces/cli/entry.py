@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
     arguments = sys.argv[1:]
+    if asked := os.environ.get("_KUMI_COMPLETE"):
+        from kumihimo.surfaces.cli.completion import answer
+
+        sys.exit(answer(asked))
     if arguments in (["--version"], ["-V"]):
         from kumihimo import __version__
 

@@ -29,6 +29,7 @@ def command(way: Way) -> click.Command:
             click.Option(["--dir", "directory"], metavar="DIR", help="The folder to work in; the project's if left out."),
             click.Option(["--timeout-ms"], type=int, metavar="N", help="After so long a run is ended."),
             click.Option(["--worktree"], is_flag=True, help="Each in a git worktree of its own."),
+            click.Option(["--host"], metavar="H", help="Where they are to run: a host's name, id or label."),
             click.Option(["--wait"], is_flag=True, help="Wait until all of them are done."),
             *global_options(),
         ],
@@ -46,6 +47,7 @@ def _run(
     directory: str | None,
     timeout_ms: int | None,
     worktree: bool,
+    host: str | None,
     wait: bool,
 ) -> int:
     prompts = [long_text(text) for text in prompt]
@@ -58,4 +60,4 @@ def _run(
         for who, what in zip(role, prompts, strict=True)
     ]
     flags: dict[str, Any] = click.get_current_context().find_root().obj
-    return show(flags, run_operation, RunAgents(group=group, agents=agents), wait=wait)
+    return show(flags, run_operation, RunAgents(group=group, agents=agents, host=host), wait=wait)

@@ -24,6 +24,7 @@ def command(way: Way) -> click.Command:
             click.Argument(["group"], metavar="GROUP"),
             click.Argument(["plan"], metavar="PLAN.json"),
             click.Option(["--on-failure"], type=click.Choice(["continue", "stop"]), help="After a stage that failed."),
+            click.Option(["--host"], metavar="H", help="Where they are to run: a host's name, id or label."),
             click.Option(["--wait"], is_flag=True, help="Wait until the last stage is done."),
             *global_options(),
         ],
@@ -33,7 +34,7 @@ def command(way: Way) -> click.Command:
     )
 
 
-def _plan(group: str, plan: str, on_failure: str | None, wait: bool) -> int:
+def _plan(group: str, plan: str, on_failure: str | None, host: str | None, wait: bool) -> int:
     try:
         told = msgspec.json.decode(file_text(plan))
     except msgspec.DecodeError as error:
@@ -45,6 +46,8 @@ def _plan(group: str, plan: str, on_failure: str | None, wait: bool) -> int:
         values["on_failure"] = values.pop("onFailure")
     if on_failure:
         values["on_failure"] = on_failure
+    if host:
+        values["host"] = host
     flags: dict[str, Any] = click.get_current_context().find_root().obj
     arguments: RunStages = plan_operation.read(values)
     return show(flags, plan_operation, arguments, wait=wait)

@@ -10,7 +10,7 @@ import msgspec
 from kumihimo.operations.operation import Call, Operation
 from kumihimo.operations.runs import WaitForRuns
 from kumihimo.operations.runs import wait as wait_operation
-from kumihimo.services.executions import Sight
+from kumihimo.services.sights import Sight
 from kumihimo.surfaces.cli import drawing
 from kumihimo.surfaces.cli.exit_codes import DONE, FAILED
 from kumihimo.surfaces.cli.invocation import call_of

@@ -9,7 +9,8 @@ import click
 import msgspec
 
 from kumihimo.domain.errors import InvalidValue
-from kumihimo.operations.hub import CallTool, Outcome
+from kumihimo.hub.results import Answer
+from kumihimo.operations.hub import CallTool
 from kumihimo.operations.hub import call_ as operation
 from kumihimo.surfaces.cli import drawing
 from kumihimo.surfaces.cli.complaints import complain
@@ -46,7 +47,7 @@ def _call(tool: str, params: str, timeout_ms: int | None) -> int:
     call = call_of(settings)
     try:
         arguments = CallTool(tool=tool, params=cast("dict[str, Any]", given), timeout_ms=timeout_ms)
-        outcome: Outcome = carry_out(operation, call, arguments)
+        outcome: Answer = carry_out(operation, call, arguments)
     finally:
         call.close()
     if flags.get("json"):
@@ -66,7 +67,7 @@ def read_json(text: str, name: str) -> Any:
         raise InvalidValue(name, "malformed", reason=f"it is not JSON: {error}") from None
 
 
-def show(outcome: Outcome) -> None:
+def show(outcome: Answer) -> None:
     """Texts as texts, and anything else as the JSON that it is."""
     data = msgspec.json.encode(outcome.data)
     try:

@@ -13,13 +13,12 @@ import click
 from kumihimo.domain.errors import ConfigError, UpstreamRefused
 from kumihimo.hub.configuration import Auth, ServerConfig
 from kumihimo.hub.configuration_file import load
+from kumihimo.hub.places import files_of, project_folder
 from kumihimo.settings import Settings
 from kumihimo.surfaces.cli.exit_codes import DONE, FAILED
-from kumihimo.surfaces.cli.hub_files import files_of
 from kumihimo.surfaces.cli.phrases import said
 from kumihimo.surfaces.cli.program import config_option, global_options, settings_of
 from kumihimo.surfaces.cli.verbs import Way
-from kumihimo.surfaces.hubs.seats import project_folder
 
 if TYPE_CHECKING:
     from kumihimo.wire.client.authorization.oauth import OAuth
@@ -89,10 +88,12 @@ def _found(name: str) -> tuple[Settings, ServerConfig]:
     flags: dict[str, Any] = click.get_current_context().find_root().obj
     settings = settings_of(flags)
     folder = project_folder(settings.folder)
-    files = files_of(settings)
+    files = files_of(folder, settings)
     for definition in load(files, os.environ, folder).servers:
         if definition.name == name:
             return settings, definition.at(folder)
     raise ConfigError(
-        ", ".join(map(str, files)) or "mcp.config.yaml", "bad_setting", reason=f"No server is called '{name}'"
+        ", ".join(map(str, files)) or "mcp.config.yaml",
+        "bad_setting",
+        reason=f"No server is called '{name}': `kumi hub ls` shows those that there are",
     )

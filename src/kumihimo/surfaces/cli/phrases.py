@@ -67,14 +67,6 @@ SAID: dict[str, dict[Language, str]] = {
         "en": "'{name}' needs no login of ours: it is started here, or its headers let us in.",
         "ja": "「{name}」にログインは不要です(ここで起動するか、ヘッダーで認証します)。",
     },
-    "hub_would_import": {
-        "en": "Nothing was written. Without --dry-run these would be in {file}.",
-        "ja": "何も書き込んでいません。--dry-run を外すと {file} に書き込みます。",
-    },
-    "hub_nothing_found": {
-        "en": "No other client on this machine has servers for this project or this user.",
-        "ja": "このプロジェクトやユーザーのサーバーを持つ他のクライアントは見つかりませんでした。",
-    },
     "hub_over_budget": {
         "en": "The schemas of all tools take about {schemaTokens} tokens, more than the {budget} of [hub] budget: allow fewer "
         'tools, or let agents search for them instead of `expose = "all"`.',
@@ -165,6 +157,18 @@ SAID: dict[str, dict[Language, str]] = {
     },
     "up_already": {"en": "Kumihimo is already up at {url}.", "ja": "Kumihimo は既に {url} で起動しています。"},
     "down": {"en": "Kumihimo is down.", "ja": "Kumihimo を停止しました。"},
+    "open": {
+        "en": "The dashboard, by a link that is good once and for ten minutes: {url}",
+        "ja": "ダッシュボード(このリンクは一度だけ、10 分間有効): {url}",
+    },
+    "no_browser": {
+        "en": "No browser could be opened: open the link yourself.",
+        "ja": "ブラウザーを開けませんでした。リンクを自分で開いてください。",
+    },
+    "draining": {
+        "en": "It begins nothing more and waits up to {seconds} s for its runs. `kumi down` once more ends it at once.",
+        "ja": "新しい実行は始めず、最大 {seconds} 秒、実行中のものを待ちます。もう一度 `kumi down` するとすぐに終わります。",
+    },
     "not_up": {"en": "Kumihimo was not up.", "ja": "Kumihimo は起動していません。"},
     "up_failed": {"en": "It did not come up. Its log is {log}.", "ja": "起動できませんでした。ログ: {log}"},
     "nothing": {"en": "Nothing here yet.", "ja": "まだ何もありません。"},

@@ -183,7 +183,7 @@ def command_of(verb: Verb) -> click.Command:
 
     operation = named(verb.operation)
     examples = "\n".join(f"  {example}" for example in verb.examples)
-    extra = [config_option()] if operation.uses_hub else []
+    extra = [config_option()] if verb.words.startswith("hub ") else []
 
     def invoke(**given: Any) -> int:
         from kumihimo.surfaces.cli.invocation import perform

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
+from kumihimo.services.host_name import host_id
 from kumihimo.services.hosting import ensure
 from kumihimo.surfaces.cli.invocation import call_of
 from kumihimo.surfaces.cli.program import global_options, settings_of
 from kumihimo.surfaces.cli.verbs import Way
-from kumihimo.surfaces.http.keeper import host_id
 
 
 def command(way: Way) -> click.Command:

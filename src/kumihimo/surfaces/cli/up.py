@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
+from msgspec.structs import replace
 
-from kumihimo.settings import Settings
+from kumihimo.settings import ServerSection, Settings
 from kumihimo.surfaces.cli.complaints import complain
 from kumihimo.surfaces.cli.exit_codes import DONE, FAILED
 from kumihimo.surfaces.cli.phrases import said
 from kumihimo.surfaces.cli.program import config_option, global_options, settings_of
 from kumihimo.surfaces.cli.verbs import Way
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def command(way: Way) -> click.Command:
@@ -28,6 +33,11 @@ def command(way: Way) -> click.Command:
                 metavar="N",
                 help="The port; the last one or 9696 if left out.",
             ),
+            click.Option(["--certificate"], metavar="FILE", help="A certificate (PEM), to be reached by TLS."),
+            click.Option(["--key"], metavar="FILE", help="Its key (PEM)."),
+            click.Option(
+                ["--insecure"], is_flag=True, help="Off this machine without TLS: something in front of it encrypts."
+            ),
             click.Option(["--detach"], is_flag=True, help="Return once it is up; stop it with `kumi down`."),
             config_option(),
             *global_options(),
@@ -37,7 +47,7 @@ def command(way: Way) -> click.Command:
     )
 
 
-def _up(host: str, port: int | None, detach: bool) -> int:
+def _up(host: str, port: int | None, detach: bool, certificate: str | None, key: str | None, insecure: bool) -> int:
     from kumihimo.services.hosting import find_running
 
     flags: dict[str, Any] = click.get_current_context().find_root().obj
@@ -46,20 +56,48 @@ def _up(host: str, port: int | None, detach: bool) -> int:
     if found is not None:
         print(said("up_already", settings.language).format(url=found.url))
         return DONE
+    given = replace(
+        settings.server,
+        certificate=certificate or settings.server.certificate,
+        key=key or settings.server.key,
+        insecure=insecure or settings.server.insecure,
+    )
+    settings = replace(settings, server=given)
+    require_guarded(host, given)
     if settings.hub_config is not None:
         from kumihimo.surfaces.hubs.watched_hub import check
 
         check(settings.folder, settings)
     if detach:
-        given = ["--config", str(settings.hub_config)] if settings.hub_config is not None else []
-        return _detach(settings, ["--host", host, *(["--port", str(port)] if port is not None else []), *given])
-    from kumihimo.surfaces.http.host import Host
+        return _detach(settings, _again(host, port, settings), as_json=bool(flags.get("json")))
+    from kumihimo.surfaces.host.process import Host
 
     Host(settings).run(host, port, lambda url: print(said("up", settings.language).format(url=url), flush=True))
     return DONE
 
 
-def _detach(settings: Settings, arguments: list[str]) -> int:
+def require_guarded(host: str, server: ServerSection) -> None:
+    """Nothing listens off this machine without TLS unless somebody said that it may."""
+    from kumihimo.domain.errors import ConfigError
+
+    for file in (server.certificate, server.key):
+        if file is not None and not Path(file).expanduser().is_file():
+            raise ConfigError("[server]", "bad_setting", reason=f"there is no file {file}")
+    if server.certificate is None and not server.insecure and host not in _LOOPBACK:
+        raise ConfigError("--host", "open_door", address=host)
+
+
+def _again(host: str, port: int | None, settings: Settings) -> list[str]:
+    """What was said, for the process that goes on without us."""
+    server = settings.server
+    options = {
+        "--port": port, "--certificate": server.certificate, "--key": server.key, "--config": settings.hub_config,
+    }  # fmt: skip
+    words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+    return ["--host", host, *words, *(["--insecure"] if server.insecure else [])]
+
+
+def _detach(settings: Settings, arguments: list[str], *, as_json: bool) -> int:
     from kumihimo.domain.errors import StartFailed
     from kumihimo.services.hosting import LOG, ensure
 
@@ -68,5 +106,9 @@ def _detach(settings: Settings, arguments: list[str]) -> int:
     except StartFailed:
         complain(said("up_failed", settings.language).format(log=settings.state_folder / LOG), settings.language)
         return FAILED
-    print(said("up", settings.language).format(url=found.url))
+    if as_json:
+        told = {"url": found.url, "pid": found.process.pid, "tokenFile": str(settings.token_file)}
+        print(msgspec.json.encode(told).decode())
+    else:
+        print(said("up", settings.language).format(url=found.url))
     return DONE

@@ -43,6 +43,9 @@ def command(way: Way) -> click.Command:
                 ["--skip-dod"], is_flag=True, help="Don't run the checks; that they were skipped is on record."
             ),
             click.Option(["--timeout-ms"], type=int, metavar="N", help="After so long it is ended."),
+            click.Option(
+                ["--host"], metavar="H", help="With --detach or --exec: where it is to run, by name, id or label."
+            ),
             *global_options(),
         ],
         help=way.help,
@@ -61,6 +64,7 @@ def _run(
     auto: bool,
     skip_dod: bool,
     timeout_ms: int | None,
+    host: str | None,
 ) -> int:
     flags: dict[str, Any] = click.get_current_context().find_root().obj
     settings = settings_of(flags)
@@ -75,7 +79,7 @@ def _run(
             call,
             RunWorker(
                 task=task, agent=agent, client=client, auto=auto, worktree=not no_worktree, skip_dod=skip_dod,
-                timeout_ms=timeout_ms,
+                timeout_ms=timeout_ms, host=host,
             ),
         )  # fmt: skip
         _warn(call, begun.execution.id, flags)

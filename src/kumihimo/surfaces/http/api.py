@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 from msgspec import Struct
 
-from kumihimo.domain.errors import InvalidValue, KumihimoError
+from kumihimo.domain.errors import InvalidValue, KumihimoError, StoreError
 from kumihimo.domain.messages import render
 from kumihimo.operations.catalogue import every
 from kumihimo.operations.operation import Operation
 from kumihimo.settings import Language
+from kumihimo.surfaces.http.languages import language_of
 from kumihimo.surfaces.http.performing import perform
 from kumihimo.surfaces.http.statuses import status_of
 from kumihimo.toolsets.camel.presenting import answer_type, is_shown, present
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 PREFIX = "/api/v1/"
 MOST_BODY_BYTES = 16 * 1024 * 1024
+# Up to here a float is exactly the number that was written.
+_EXACT = 2**53
 
 
 class Problem(Exception):
@@ -83,8 +86,18 @@ class Api:
             headers = ((b"allow", b"POST"),) if problem.status == 405 else ()
             await respond_json(send, problem.status, _told(problem.code, str(problem)), headers)
         except KumihimoError as error:
-            told = _told(str(error.facts.get("upstream_code") or error.code), render(error, self._door.language))
-            await respond_json(send, status_of(error), told)
+            told = _told(
+                str(error.facts.get("upstream_code") or error.code),
+                render(error, language_of(scope, self._door.language)),
+            )
+            await respond_json(send, 409 if self._is_of_another(error) else status_of(error), told)
+
+    def _is_of_another(self, error: KumihimoError) -> bool:
+        """Whether a database is meant that the caller has named: a backup, or where to copy to. Ours is as it should be."""
+        if not isinstance(error, StoreError):
+            return False
+        place = str(error.facts["database"])
+        return place.startswith("/") if self._door.remote else place != self._door.settings.database
 
     async def _answer(self, path: str, scope: Any, caller: Caller, receive: Receive) -> bytes:
         route = routes().get(path)
@@ -96,7 +109,7 @@ class Api:
             raise Problem(405, "MethodNotAllowed", "Operations are called with POST.")
         arguments = route.operation.read(_values(await _body(scope, receive)))
         value = await perform(self._door, route.operation, caller, arguments)
-        return msgspec.json.encode(route.present(value, self._door.language))
+        return msgspec.json.encode(route.present(value, language_of(scope, self._door.language)))
 
 
 def _told(code: str, message: str) -> bytes:
@@ -107,9 +120,21 @@ def _values(body: bytes) -> dict[str, Any]:
     if not body.strip():
         return {}
     try:
-        return msgspec.json.decode(body, type=dict[str, Any])
+        return _whole(msgspec.json.decode(body, type=dict[str, Any]))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidValue("body", "malformed", reason=f"it is no JSON object: {error}"[:200]) from None
+
+
+def _whole(value: Any) -> Any:
+    """Numbers without a fraction as the integers that they are: to JSON, and to a schema, 2.0 is 2."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _EXACT else value
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        return {name: _whole(inner) for name, inner in entries.items()}
+    if isinstance(value, list):
+        return [_whole(inner) for inner in cast("list[Any]", value)]
+    return value
 
 
 async def _body(scope: Any, receive: Receive) -> bytes:

@@ -1,5 +1,5 @@
 """What is where: `/healthz`, `/mcp` and `/mcp/NAME[,NAME]` for toolsets, `/api/v1/…` for operations, `/openapi.json`,
-`/metrics`."""
+`/metrics`, `/artifacts/…` for files of runs, `/ws` for what happens, and the dashboard."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kumihimo import __version__
-from kumihimo.domain.errors import InvalidValue, KumihimoError
+from kumihimo.domain.errors import InvalidValue, KumihimoError, StoreError
+from kumihimo.domain.messages import render
 from kumihimo.operations.operation import Caller
 from kumihimo.services.board import Board
 from kumihimo.surfaces.http.access import Access, Identity, asked
+from kumihimo.surfaces.http.languages import language_of
+from kumihimo.surfaces.http.statuses import status_of
+from kumihimo.surfaces.live.broadcast import Broadcast
 from kumihimo.surfaces.mcp.catalogs import Bench
 from kumihimo.surfaces.mcp.door import Door
 from kumihimo.surfaces.mcp.waiting import tasks_of
-from kumihimo.surfaces.mcp.watching import watcher
+from kumihimo.surfaces.mcp.watching import watcher, watcher_with_hub
 from kumihimo.toolsets.registry import DEFAULT, together
 from kumihimo.toolsets.texts import words
 from kumihimo.toolsets.toolset import Toolset
 from kumihimo.wire.catalog import Catalog
-from kumihimo.wire.http import HttpServer
+from kumihimo.wire.http import HttpServer, Refusal
 from kumihimo.wire.http_respond import respond_json
 from kumihimo.wire.implementation import Implementation
 from kumihimo.wire.origin import LOOPBACK, Gate
@@ -32,7 +36,10 @@ from kumihimo.wire.server import Server
 
 if TYPE_CHECKING:
     from kumihimo.surfaces.http.api import Api
+    from kumihimo.surfaces.http.artifacts import Files
+    from kumihimo.surfaces.http.pages import Pages
 
+_UPGRADE = b'{"error":{"code":"UpgradeRequired","message":"/ws is a WebSocket"}}'
 _FOREIGN = b'{"error":{"code":"Refused","message":"this Host or Origin is not allowed"}}'
 # Each has the tools of one caller as it was shown them; who comes again is shown them again.
 _MOST_CATALOGS = 1024
@@ -50,9 +57,11 @@ class Application:
         self._access = Access(door, owner_token)
         self._hosts = (*LOOPBACK, *hosts)
         self._endpoints: dict[str, HttpServer] = {}
-        self._key: bytes | None = None
         self._gate = Gate(self._hosts, ())
         self._api: Api | None = None
+        self._pages: Pages | None = None
+        self._files: Files | None = None
+        self.broadcast = Broadcast(door)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -63,10 +72,72 @@ class Application:
             await respond_json(send, 200, b'{"status":"ok","version":"%b"}' % __version__.encode())
         elif path == "/mcp" or path.startswith("/mcp/"):
             await self._mcp(path, scope, receive, send)
-        elif path.startswith("/api/") or path in ("/openapi.json", "/metrics"):
+        elif path == "/ws":
+            await respond_json(send, 426, _UPGRADE, ((b"upgrade", b"websocket"),))
+        else:
+            try:
+                await self._elsewhere(path, scope, receive, send)
+            except StoreError as error:
+                # Who asks is not known, or what is asked for: the database is away.
+                told = render(error, language_of(scope, self._door.language))
+                body = msgspec.json.encode({"error": {"code": error.code, "message": told}})
+                await respond_json(send, status_of(error), body)
+
+    async def _elsewhere(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+        if path.startswith("/api/") or path in ("/openapi.json", "/metrics"):
             await self._owners_own(path, scope, receive, send)
+        elif path.startswith("/artifacts/"):
+            await self._artifacts(path, scope, send)
+        elif path in ("/", "/login", "/logout") or path.startswith("/assets/"):
+            await self._page(path, scope, send)
         else:
             await respond_json(send, 404, b'{"error":"there is nothing here"}')
+
+    async def _page(self, path: str, scope: Scope, send: Send) -> None:
+        from kumihimo.surfaces.http.codes import Codes
+        from kumihimo.surfaces.http.pages import Pages
+
+        if self._pages is None:
+            codes = Codes(self._door.settings.state_folder)
+            self._pages = Pages(self._access.cookies, codes, self._door.language, self._board_key)
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        if not self._gate.admits(headers.get(b"host"), headers.get(b"origin")):
+            await respond_json(send, 403, _FOREIGN)
+        elif path == "/login":
+            await self._pages.login(scope, send)
+        elif path == "/logout":
+            await self._pages.logout(scope, await self._access.cookie_names(scope), send)
+        elif await self._access.owner_alone(scope) is not None:
+            await self._pages.ask_for_login(scope, send)
+        else:
+            await self._pages.serve(path, scope, send)
+
+    async def _board_key(self) -> bytes:
+        return await self._door.elsewhere(self._access.board_key)
+
+    async def _artifacts(self, path: str, scope: Scope, send: Send) -> None:
+        from kumihimo.surfaces.http.artifacts import Files
+
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        if not self._gate.admits(headers.get(b"host"), headers.get(b"origin")):
+            await respond_json(send, 403, _FOREIGN)
+            return
+        if self._files is None:
+            self._files = Files(self._door, self._access)
+        refusal = await self._files.admit(path, scope)
+        if refusal is not None:
+            await _refuse(refusal, send)
+        else:
+            await self._files.serve(path, scope, send)
+
+    async def admit_watcher(self, path: str, scheme: str, headers: list[tuple[bytes, bytes]]) -> Refusal | None:
+        """Who may watch: the owner, and nobody else."""
+        told = dict(headers)
+        if path.partition("?")[0] != "/ws":
+            return Refusal(404, "there is nothing here", ())
+        if not self._gate.admits(told.get(b"host"), told.get(b"origin")):
+            return Refusal(403, "this Host or Origin is not allowed", ())
+        return await self._access.owner_alone({"headers": headers, "scheme": scheme})
 
     async def _owners_own(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         """What nobody but the owner gets to see."""
@@ -79,8 +150,7 @@ class Application:
             return
         refusal = await self._access.owner_alone(scope)
         if refusal is not None:
-            told = msgspec.json.encode({"error": {"code": "Refused", "message": refusal.message}})
-            await respond_json(send, refusal.status, told, refusal.headers)
+            await _refuse(refusal, send)
         elif path == "/openapi.json":
             await respond_json(send, 200, document())
         elif path == "/metrics":
@@ -115,16 +185,15 @@ class Application:
             # Bound to a process and its agent: there is none behind a URL.
             raise InvalidValue("toolset", "not_a_choice", value="resident", choices="")
         toolsets = together(names)
-        if self._key is None:
-            self._key = self._door.board.tokens.signing_key()
         server = Server(
             Implementation(name="kumihimo", version=__version__, title="Kumihimo"),
             self._catalogs(toolsets, exposing="hub" in names),
             tasks=tasks_of(self._door, names, self._caller),
             instructions=words("instructions", self._door.language),
-            key=self._key,
+            key=self._access.board_key(self._door.board),
             subject=_subject,
-            watch=watcher(self._door),
+            place=self._access.host,
+            watch=watcher_with_hub(self._door) if "hub" in names else watcher(self._door),
         )
         identify = partial(self._access.identify, toolsets=frozenset(names))
         made = self._endpoints[name] = HttpServer(server, authenticate=identify, allowed_hosts=self._hosts)
@@ -164,6 +233,7 @@ class Application:
 
     async def close(self) -> None:
         """End every stream and cancel every call."""
+        await self.broadcast.close()
         for endpoint in tuple(self._endpoints.values()):
             await endpoint.close()
         await self._door.close_hubs()
@@ -174,6 +244,11 @@ class Application:
         await receive()
         await self.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+async def _refuse(refusal: Refusal, send: Send) -> None:
+    told = msgspec.json.encode({"error": {"code": "Refused", "message": refusal.message}})
+    await respond_json(send, refusal.status, told, refusal.headers)
 
 
 def _subject(identity: Identity) -> str:

@@ -37,6 +37,7 @@ def _board(overview: Overview) -> Iterable[tuple[str, str, str, list[Sample]]]:
     yield "kumihimo_tasks", "gauge", "Tasks by status.", _by("status", overview.tasks)
     yield "kumihimo_runs", "gauge", "Runs that are queued, start, run or are planned.", _by("status", overview.runs)
     yield "kumihimo_slots", "gauge", "How many runs there may be at once here.", [({}, overview.slots)]
+    yield "kumihimo_hosts", "gauge", "Homes that share the board, by state.", _by("state", overview.hosts)
     yield "kumihimo_live_sessions", "gauge", "Agents that are logged in.", [({}, overview.live_sessions)]
 
 

@@ -20,7 +20,8 @@ _REASONS = {
     409: "Things are in another state than this needs.",
     413: "The body is too large.",
     415: "The body is application/json.",
-    502: "A server behind the hub has said no, or can't be reached.",
+    429: "A server behind the hub wants to be asked less often.",
+    502: "A server behind the hub has failed, or can't be reached.",
     503: "The database can't be used.",
 }
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kumihimo.domain.errors import KumihimoError
 from kumihimo.domain.hub_call import HubCall
+from kumihimo.hub.call import NOBODY, Asking
 from kumihimo.hub.desk import Desk
 from kumihimo.hub.statistics import Counts
 from kumihimo.operations.operation import Caller
@@ -46,7 +49,7 @@ class Hubs:
         self._hubs: dict[Path, WatchedHub] = {}
         self._desks: dict[Any, _Seated] = {}
         self._clients: dict[Hashable, tuple[WatchedHub, Desk]] = {}
-        self._closed = False
+        self._listeners: list[Callable[[], None]] = []
 
     async def desk(self, caller: Caller) -> Desk:
         """What this caller sees. KumihimoError where its project is unknown or its servers are not well configured."""
@@ -78,17 +81,25 @@ class Hubs:
                 found.setdefault(server, Counts()).add(counted)
         return found
 
-    async def watch(self, desk: Desk, on_changed: Callable[[], None]) -> None:
-        """Tell whenever there may be other tools than before, until this is cancelled."""
-        watched = self.hub_of(desk)
-        watched.hub.on_changed = on_changed
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            await watched.current()
+    async def watch(self, on_changed: Callable[[], None]) -> None:
+        """Tell whenever there may be other tools than before in any hub that was opened, until this is cancelled."""
+        self._listeners.append(on_changed)
+        try:
+            while True:
+                await asyncio.sleep(LOOK_SECONDS)
+                for watched in tuple(self._hubs.values()):
+                    with suppress(KumihimoError):
+                        # A mistake in a file is told to whoever calls next.
+                        await watched.current()
+        finally:
+            self._listeners.remove(on_changed)
+
+    def _tell(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()
 
     async def close(self) -> None:
         """End every server that was started, and keep what was noted."""
-        self._closed = True
         hubs, self._hubs = list(self._hubs.values()), {}
         self._desks.clear()
         self._clients.clear()
@@ -104,6 +115,7 @@ class Hubs:
             caller=seat.caller,
             permission=seat.permission,
             record=partial(self._recorder.note, seat),
+            asking=NOBODY if seat.meta is None else Asking(meta=seat.meta),
             history=partial(self._history, seat.project_id),
         )
         if len(self._desks) >= _MOST_SEATS:
@@ -124,8 +136,8 @@ class Hubs:
     def _hub(self, folder: Path) -> WatchedHub:
         found = self._hubs.get(folder)
         if found is None:
-            settings = self._settings
-            found = self._hubs[folder] = WatchedHub(folder, settings.config_folder, settings.hub_config)
+            found = self._hubs[folder] = WatchedHub(folder, self._settings)
+            found.hub.on_changed = self._tell
         return found
 
 

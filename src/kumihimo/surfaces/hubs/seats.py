@@ -6,15 +6,18 @@ import os
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kumihimo.domain.errors import KumihimoError, NoProject, ProjectUnclear
+from kumihimo.domain.errors import NoProject, ProjectUnclear, UpstreamRefused
+from kumihimo.domain.execution import Execution
+from kumihimo.domain.trace import traceparent
 from kumihimo.hub.permission import EVERYTHING, Permission
+from kumihimo.hub.places import project_folder
 from kumihimo.operations.operation import Caller
 from kumihimo.services.board import Board
+from kumihimo.services.host_name import known_host_id
 from kumihimo.services.projects import Place
-from kumihimo.settings import HUB_FILES, PROJECT_FILE, Flags, Settings, load
-
-_MARKS = (*HUB_FILES, PROJECT_FILE, ".git")
+from kumihimo.settings import Flags, Settings, load
 
 
 class Seat(Struct, frozen=True):
@@ -26,6 +29,8 @@ class Seat(Struct, frozen=True):
     permission: Permission = EVERYTHING
     project_id: str | None = None
     execution_id: str | None = None
+    meta: dict[str, str] | None = None
+    """What servers are told beside the arguments of its calls."""
 
     @property
     def caller(self) -> str:
@@ -33,22 +38,28 @@ class Seat(Struct, frozen=True):
         return self.execution_id or self.actor
 
 
-def project_folder(folder: Path) -> Path:
-    """The nearest folder above that is a project's by what lies in it; this one where none is."""
-    return next(
-        (place for place in (folder, *folder.parents) if any((place / mark).exists() for mark in _MARKS)), folder
-    )
-
-
 def seat_of(settings: Settings, board: Board, caller: Caller) -> Seat:
     """KumihimoError where its project is not known."""
     if caller.execution_id is not None:
         run = board.executions.show(caller.execution_id)
+        _require_own(settings, board, run)
         where = run.working_directory
-        return _agent_seat(board, run.agent_id, run.project_id or "", where, caller.actor, run.id)
+        seat = _agent_seat(board, run.agent_id, run.project_id or "", where, caller.actor, run.id)
+        if settings.telemetry.traces:
+            seat = replace(seat, meta={"traceparent": traceparent(run.id, run.group_id)})
+        return seat
     if caller.only is not None:
         return _agent_seat(board, *caller.only, _working_directory(board, caller), caller.instance_id or caller.actor)
     return _owner_seat(settings, board, caller)
+
+
+def _require_own(settings: Settings, board: Board, run: Execution) -> None:
+    """The servers of a run work in its folder: they are on its host, and what they remember is there."""
+    if run.host_id is not None and run.host_id != known_host_id(settings.state_folder):
+        where = board.hosts.called(run.host_id)
+        raise UpstreamRefused(
+            "CANNOT_EXECUTE", f"{run.id} runs on the host {where}: the servers behind its hub are there."
+        )
 
 
 def _owner_seat(settings: Settings, board: Board, caller: Caller) -> Seat:
@@ -88,9 +99,7 @@ def _working_directory(board: Board, caller: Caller) -> str | None:
 
 
 def permission_of(folder: Path, agent: str) -> Permission:
-    """What the settings that hold in the project say of the agent. Settings that can't be read allow nothing."""
-    try:
-        definition = load(Flags(), os.environ, folder).agents.get(agent)
-    except KumihimoError:
-        return Permission(allow=())
+    """What the settings that hold in the project say of the agent. ConfigError where they can't be read: then nobody can say
+    what is allowed."""
+    definition = load(Flags(), os.environ, folder).agents.get(agent)
     return EVERYTHING if definition is None else Permission(definition.hub.allow, definition.hub.deny)

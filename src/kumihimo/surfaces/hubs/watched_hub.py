@@ -6,44 +6,32 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kumihimo.domain.errors import ConfigError
-from kumihimo.hub.configuration_file import load
+from kumihimo.hub.configuration_file import Configuration, load
 from kumihimo.hub.hub import Hub
-from kumihimo.settings import HUB_FILES, Settings
+from kumihimo.hub.places import candidates, files_of
+from kumihimo.settings import Settings
 
 # A running hub sees a change within five seconds; a look costs a few microseconds.
 LOOK_SECONDS = 1.0
 Stamp = tuple[tuple[int, int, int] | None, ...]
 
 
-def candidates(folder: Path, user: Path, named: Path | None) -> list[Path]:
-    """The files that would be read if they were there, the first ones first."""
-    return [named] if named else [place / name for place in (folder, user) for name in HUB_FILES]
-
-
-def read_files(files: Sequence[Path], named: bool, folder: Path, environ: Mapping[str, str]) -> Hub:
-    """ConfigError with file and line where there is a mistake. A file that was named must be there."""
-    there = [file for file in files if named or file.is_file()]
-    return Hub(root=folder, environ=environ, configuration=load(there, environ, folder))
-
-
 def check(folder: Path, settings: Settings) -> None:
-    """ConfigError where the servers of a project are not well configured."""
-    files = candidates(folder, settings.config_folder, settings.hub_config)
-    read_files(files, settings.hub_config is not None, folder, os.environ)
+    """ConfigError, with file and line, where the servers of a project are not well configured."""
+    load(files_of(folder, settings), os.environ, folder)
 
 
 class WatchedHub:
-    def __init__(self, folder: Path, user: Path, named: Path | None) -> None:
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        """ConfigError, with file and line, where its servers are not well configured."""
         self.folder = folder
-        self._files = candidates(folder, user, named)
-        self._named = named is not None
+        self._settings = settings
         self._environ = dict(os.environ)
         self._stamp = self._look()
-        self.hub = read_files(self._files, self._named, folder, self._environ)
+        self.hub = Hub(root=folder, environ=self._environ, configuration=self._read())
         self._looked_at = time.monotonic()
         self._changing = asyncio.Lock()
 
@@ -68,16 +56,18 @@ class WatchedHub:
         if stamp == self._stamp:
             return
         self._stamp = stamp
-        there = [file for file in self._files if self._named or file.is_file()]
         try:
-            configuration = load(there, self._environ, self.folder)
+            configuration = self._read()
         except ConfigError as error:
             sys.stderr.write(f"the servers behind the hub stay as they were: {error}\n")
             return
         await self.hub.reconfigure(configuration)
 
+    def _read(self) -> Configuration:
+        return load(files_of(self.folder, self._settings), self._environ, self.folder)
+
     def _look(self) -> Stamp:
-        return tuple(_stamp(file) for file in self._files)
+        return tuple(_stamp(file) for file in candidates(self.folder, self._settings))
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:

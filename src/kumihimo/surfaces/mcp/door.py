@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kumihimo.app import open_board
@@ -142,6 +143,19 @@ class Door:
             if self.remote
             else caller_of(self.board, client)
         )
+
+    async def away(self, place: str) -> str | None:
+        """How the host is called that began a session; None where that is this one, or there is no session."""
+        if not place or place == self.host:
+            return None
+        return await self.elsewhere(lambda board: board.hosts.called(place))
+
+    @cached_property
+    def host(self) -> str:
+        """The home that this door belongs to, among all that share the board."""
+        from kumihimo.services.host_name import host_id
+
+        return host_id(self.settings.state_folder)
 
     async def _seat(self, caller: Caller) -> Seat:
         from kumihimo.surfaces.hubs.seats import seat_of

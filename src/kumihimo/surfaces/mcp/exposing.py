@@ -69,7 +69,7 @@ class Exposed:
         async def call(request: Request, arguments: Raw) -> PassedResult:
             line = Line(request)
             try:
-                return await self._relay(tool.name, arguments, line.asking)
+                return await self._relay(tool.name, arguments, line.asking, request.peer.place)
             finally:
                 await line.close()
 
@@ -80,8 +80,10 @@ class Exposed:
             foreign=tool.definition,
         )
 
-    async def _relay(self, name: str, arguments: Raw, asking: Asking) -> PassedResult:
+    async def _relay(self, name: str, arguments: Raw, asking: Asking, place: str) -> PassedResult:
         desk = (await self._desk()).asking(asking)
+        if (away := await self._door.away(place)) is not None:
+            desk = desk.away(away)
         call = desk.new_call(name, _decode_arguments(arguments))
         answer = await desk.relay(call)
         if answer.success or (_said_so_itself(answer) and call.reply is not None):

@@ -55,7 +55,7 @@ class _Beside:
     """The hub beside the calls. ConfigError at once where its servers are not well configured."""
 
     def __init__(self, door: Door, expose: str) -> None:
-        from kumihimo.surfaces.hubs.seats import project_folder
+        from kumihimo.hub.places import project_folder
         from kumihimo.surfaces.hubs.watched_hub import check
 
         check(project_folder(door.settings.folder), door.settings)
@@ -72,8 +72,8 @@ class _Beside:
 
         try:
             if self.exposed is not None:
-                desk = await self._door.hubs.desk(await self._owner())
-                await self._door.hubs.watch(desk, server.changes.tools)
+                await self._door.hubs.desk(await self._owner())
+                await self._door.hubs.watch(server.changes.tools)
             await asyncio.get_running_loop().create_future()
         finally:
             await self._door.close_hubs()

@@ -9,7 +9,6 @@ from msgspec import Raw
 
 from kumihimo.domain.errors import KumihimoError
 from kumihimo.hub.call import NOBODY
-from kumihimo.operations.catalogue import named
 from kumihimo.operations.operation import Call, Caller
 from kumihimo.services.projects import Place
 from kumihimo.surfaces.mcp.asking import Line
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 
 _NOBODY = Caller("hub", Place())
-_CALL = named("hub.call")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -38,12 +36,10 @@ async def perform(tool: ToolCall, request: Request, arguments: Raw) -> Any:
         desk = _known(tool, request) or await _desk(tool, request)
         if line.asking is not NOBODY:
             desk = desk.asking(line.asking)
-        if operation is _CALL:
-            # As the operation does it. What it answers is the same on the wire, and most calls by far are of this one.
-            answer: Any = await desk.call(given.tool, given.params, given.timeout_ms)
-        else:
-            # Who calls is known by the desk: the operations of the hub ask for nothing else.
-            answer = await operation.handler(Call(door.settings, _NOBODY, None, None, desk), tool.take(given))
+        if (away := await door.away(request.peer.place)) is not None:
+            desk = desk.away(away)
+        # Who calls is known by the desk: the operations of the hub ask for nothing else.
+        answer = await operation.handler(Call(door.settings, _NOBODY, None, None, desk), tool.take(given))
     except KumihimoError as error:
         raise refuse(tool.toolset.dialect, error, door.language) from None
     finally:

@@ -47,7 +47,24 @@ def resources_of(event: Event) -> list[str]:
             return []
 
 
-def watcher(door: Door) -> Callable[[Changes, Callable[[], None]], Coroutine[Any, Any, None]]:
+Watch = Callable[[Changes, Callable[[], None]], Coroutine[Any, Any, None]]
+
+
+def watcher_with_hub(door: Door) -> Watch:
+    """As `watcher`, and tells when there may be other tools behind the hub."""
+    follow = watcher(door)
+
+    async def watch(changes: Changes, ready: Callable[[], None]) -> None:
+        import asyncio
+
+        async with asyncio.TaskGroup() as together:
+            together.create_task(door.hubs.watch(changes.tools))
+            together.create_task(follow(changes, ready))
+
+    return watch
+
+
+def watcher(door: Door) -> Watch:
     """Follows the feed from now on."""
 
     async def watch(changes: Changes, ready: Callable[[], None]) -> None:

@@ -20,6 +20,7 @@ class GroupAnswer(Answer, frozen=True):
     status: str
     total_stages: int | UnsetType = UNSET
     current_stage_index: int | UnsetType = UNSET
+    host: str | UnsetType = UNSET
 
 
 class GroupsAnswer(Answer, frozen=True):
@@ -64,6 +65,7 @@ def group(it: Group) -> GroupAnswer:
         status=it.status,
         total_stages=UNSET if it.stages is None else it.stages,
         current_stage_index=UNSET if it.stage is None else it.stage,
+        host=it.host or UNSET,
     )
 
 

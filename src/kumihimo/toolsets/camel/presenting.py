@@ -11,11 +11,13 @@ from msgspec import Struct
 from kumihimo.domain.agent import Agent
 from kumihimo.domain.context import ContextEntry
 from kumihimo.domain.execution import Execution
+from kumihimo.domain.finding import Finding
 from kumihimo.domain.group import Group
 from kumihimo.domain.memory import Memory
 from kumihimo.domain.proof import Proof
 from kumihimo.domain.session import Session
 from kumihimo.engine.worktrees.removal import Removal
+from kumihimo.hub.results import Answer as HubAnswer
 from kumihimo.operations.groups import Deleted, GroupView, Planned, Started
 from kumihimo.operations.instances import RunnerToken
 from kumihimo.operations.operation import Shape
@@ -26,15 +28,16 @@ from kumihimo.operations.workers import Commanded, WorkerWaited
 from kumihimo.operations.worktrees import WorktreeView
 from kumihimo.services.agents import KeyedAgent
 from kumihimo.services.contexts import TaskContext
-from kumihimo.services.executions import Sight
 from kumihimo.services.handoffs import HandoffView
+from kumihimo.services.hosts import HostView
 from kumihimo.services.memories import Preview
 from kumihimo.services.merge_result import MergeResult
 from kumihimo.services.outputs import Output
 from kumihimo.services.projects import Initialised
 from kumihimo.services.sessions import Login
+from kumihimo.services.sights import Sight
 from kumihimo.services.tasks import TaskView
-from kumihimo.services.upkeep import Condition, Copied, Finding, Migration, Overview
+from kumihimo.services.upkeep import Condition, Copied, Migration, Overview
 from kumihimo.services.worksessions import WorkSession
 from kumihimo.store.paging import Page
 from kumihimo.toolsets.camel import (
@@ -43,6 +46,8 @@ from kumihimo.toolsets.camel import (
     executions,
     groups,
     handoffs,
+    hosts,
+    hub,
     memories,
     projects,
     roles,
@@ -56,7 +61,7 @@ from kumihimo.toolsets.camel import (
 from kumihimo.toolsets.camel.answer import Answer
 
 # The shape of each answer, by the type that an operation declares. A test holds this against the catalogue.
-ONE: dict[Any, Callable[[Any], Answer]] = {
+ONE: dict[Any, Callable[[Any], Struct]] = {
     ProjectView: projects.project,
     Initialised: projects.initialised,
     Agent: agents.agent,
@@ -91,11 +96,13 @@ ONE: dict[Any, Callable[[Any], Answer]] = {
     MergeResult: workers.merge,
     Proof: workers.proof,
     WorktreeView: worktrees.worktree,
+    HubAnswer: hub.answer,
 }
 MANY: dict[Any, tuple[type[Answer], str, Callable[[Any], Answer]]] = {
     list[ProjectView]: (projects.ProjectsAnswer, "projects", projects.project),
     list[HandoffView]: (handoffs.HandoffsAnswer, "handoffs", handoffs.handoff),
     list[Group]: (groups.GroupsAnswer, "groups", groups.group),
+    list[HostView]: (hosts.HostsAnswer, "hosts", hosts.host),
     list[Role]: (roles.RolesAnswer, "roles", roles.role),
     Page[Sight]: (runs.AgentsAnswer, "agents", runs.listed_agent),
     list[MergeResult]: (workers.MergesAnswer, "merges", workers.merge),

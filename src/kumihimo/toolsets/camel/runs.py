@@ -12,8 +12,8 @@ from msgspec import UNSET, UnsetType, field
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.observation import Usage
 from kumihimo.operations.runs import Begun, Stopped, Waited
-from kumihimo.services.executions import Sight
 from kumihimo.services.outputs import Output
+from kumihimo.services.sights import Sight
 from kumihimo.store.paging import Page
 from kumihimo.toolsets.camel.answer import Answer
 from kumihimo.toolsets.camel.executions import status_word as process_word
@@ -81,6 +81,16 @@ class ConflictAnswer(Answer, frozen=True):
     files: list[str]
 
 
+class ReturnedAnswer(Answer, frozen=True):
+    """What its host knew of a run that had been given up meanwhile."""
+
+    at: datetime
+    exit_code: int | None
+    signal: str | None
+    failure_reason: str | None
+    message: str | None
+
+
 class AgentAnswer(ListedAgent, frozen=True):
     prompt: str
     working_directory: str | None
@@ -104,6 +114,10 @@ class AgentAnswer(ListedAgent, frozen=True):
     branch: str | None
     worktree: str | None
     conflicts: list[ConflictAnswer]
+    project_id: str | None
+    task_id: str | None
+    host: str | None
+    returned: ReturnedAnswer | UnsetType = UNSET
 
 
 class DoneAgent(Answer, frozen=True):
@@ -199,6 +213,23 @@ def agent(it: Sight) -> AgentAnswer:
             ConflictAnswer(agent_id=conflict.run, files=list(conflict.files))
             for conflict in (it.evidence.conflicts if it.evidence else ())
         ],
+        project_id=run.project_id,
+        task_id=run.task_id,
+        host=run.host_id,
+        returned=_returned(run) or UNSET,
+    )
+
+
+def _returned(run: Execution) -> ReturnedAnswer | None:
+    known = run.returned
+    if known is None:
+        return None
+    return ReturnedAnswer(
+        at=known.at,
+        exit_code=known.exit_code,
+        signal=known.signal,
+        failure_reason=known.reason,
+        message=known.message,
     )
 
 

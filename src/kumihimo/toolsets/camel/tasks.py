@@ -31,6 +31,7 @@ class TaskAnswer(Answer, frozen=True):
     exclude: list[str]
     created_at: datetime
     updated_at: datetime
+    host: str | UnsetType = UNSET
 
 
 class TasksAnswer(Answer, frozen=True):
@@ -61,4 +62,5 @@ def task(view: TaskView) -> TaskAnswer:
         exclude=list(it.scope.exclude),
         created_at=it.created_at,
         updated_at=it.updated_at,
+        host=it.host or UNSET,
     )

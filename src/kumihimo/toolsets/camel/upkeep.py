@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from kumihimo.domain.finding import Finding
 from kumihimo.operations.instances import RunnerToken
-from kumihimo.services.upkeep import Condition, Copied, Finding, Migration, Overview
+from kumihimo.services.upkeep import Condition, Copied, Migration, Overview
 from kumihimo.toolsets.camel.answer import Answer
 
 
@@ -13,6 +14,7 @@ class FindingAnswer(Answer, frozen=True):
     name: str
     status: str
     detail: str
+    mended: bool = False
 
 
 class FindingsAnswer(Answer, frozen=True):
@@ -52,13 +54,14 @@ class OverviewAnswer(Answer, frozen=True):
     runs: dict[str, int]
     slots: int
     parked: dict[str, datetime]
+    hosts: dict[str, int]
     pid: int | None
     url: str | None
     token_file: str
 
 
 def finding(it: Finding) -> FindingAnswer:
-    return FindingAnswer(name=it.name, status=it.verdict, detail=it.detail)
+    return FindingAnswer(name=it.name, status=it.verdict, detail=it.detail, mended=it.mended)
 
 
 def migration(it: Migration) -> MigrationAnswer:
@@ -85,6 +88,7 @@ def overview(it: Overview) -> OverviewAnswer:
         runs=it.runs,
         slots=it.slots,
         parked=it.parked,
+        hosts=it.hosts,
         pid=it.pid,
         url=it.url,
         token_file=it.token_file,

@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from kumihimo.wire.client.dialogue import UNREADABLE
 from kumihimo.wire.client.errors import BadAnswer
 from kumihimo.wire.implementation import Implementation
-from kumihimo.wire.jsonrpc import SERVER_INFO
+from kumihimo.wire.jsonrpc import SERVER_INFO, UNREADABLE
 
 Table = dict[str, Any]
 _NOBODY = Implementation(name="unknown")

@@ -66,18 +66,25 @@ class _Opening:
                     carrier = await self._open(self._target)
             if era == "stateless":
                 raise ConnectionFailed("the server does not speak the stateless revision of the protocol")
-            try:
-                await self.handshake.shake(self._dialogue, carrier)
-            except Refused as refused:
-                if not isinstance(carrier, HttpCarrier) or refused.status not in _OLD:
-                    raise
-                await carrier.close()
-                carrier = await self._open_old(refused)
-                await self.handshake.shake(self._dialogue, carrier)
+            carrier = await self._shake(carrier)
         except BaseException:
             await carrier.close()
             await self._dialogue.end()
             raise
+        return carrier
+
+    async def _shake(self, carrier: Carrier) -> Carrier:
+        try:
+            await self.handshake.shake(self._dialogue, carrier)
+        except (RpcError, Refused) as refusal:
+            # It did not answer in time what only new servers know, and now refuses what only old ones do: it was slow.
+            if self.handshake.silent and await self.handshake.probe(self._dialogue, carrier, patient=True):
+                return carrier
+            if not (isinstance(refusal, Refused) and isinstance(carrier, HttpCarrier) and refusal.status in _OLD):
+                raise
+            await carrier.close()
+            carrier = await self._open_old(refusal)
+            await self.handshake.shake(self._dialogue, carrier)
         return carrier
 
     async def _open(self, target: Target) -> Carrier:

@@ -12,12 +12,9 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from kumihimo.wire.client.call import Call, OnProgress, OnRequest
 from kumihimo.wire.client.questions import Questions, Reply
 from kumihimo.wire.errors import RpcError
-from kumihimo.wire.jsonrpc import NO_RAW, SUBSCRIPTION_ID
+from kumihimo.wire.jsonrpc import NO_RAW, SUBSCRIPTION_ID, UNREADABLE
 
 OnNotification = Callable[[str, Any], None]
-
-# What decoding can raise for bytes that are no message.
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _Incoming(Struct, gc=False):

@@ -47,6 +47,7 @@ class Handshake:
         self.revision: Revision = STATELESS
         self.greeting: Greeting = _UNKNOWN
         self.number = 0
+        self.silent = False
         # Without the braces: more may follow.
         self._meta = encode({PROTOCOL_VERSION: STATELESS.name, CLIENT_INFO: introduction.client})[1:-1]
         self._offers = encode({CLIENT_CAPABILITIES: introduction.capabilities})[1:-1]
@@ -79,18 +80,24 @@ class Handshake:
         lines = b"Mcp-Method: %b\r\n" % method.encode()
         return lines if named is None else lines + b"Mcp-Name: %b\r\n" % header_value(named)
 
-    async def probe(self, dialogue: Dialogue, carrier: Carrier) -> bool:
-        """Whether the server speaks the stateless revision. Then everything is agreed upon."""
+    async def probe(self, dialogue: Dialogue, carrier: Carrier, *, patient: bool = False) -> bool:
+        """Whether the server speaks the stateless revision. Then everything is agreed upon. `silent` tells afterwards that it
+        did not answer in time; who is `patient` gives it as long as a handshake has."""
         self.revision = STATELESS
         carrier.agree(STATELESS)
+        seconds = self._introduction.seconds if patient else self._introduction.probe_seconds
+        self.silent = False
         try:
             try:
-                greeting = await self._discover(dialogue, carrier)
+                greeting = await self._discover(dialogue, carrier, seconds)
             except RpcError as error:
                 if not _would_speak(error):
                     return False
-                greeting = await self._discover(dialogue, carrier)
-        except (RpcError, TimedOut, BadAnswer):
+                greeting = await self._discover(dialogue, carrier, seconds)
+        except TimedOut:
+            self.silent = True
+            return False
+        except (RpcError, BadAnswer):
             return False
         except Refused as refused:
             # Whom it does not let in at all it does not let in with a handshake either.
@@ -103,12 +110,12 @@ class Handshake:
         self.number += 1
         return True
 
-    async def _discover(self, dialogue: Dialogue, carrier: Carrier) -> Greeting | None:
+    async def _discover(self, dialogue: Dialogue, carrier: Carrier, seconds: float) -> Greeting | None:
         call = dialogue.open("server/discover")
         call.body = self.body(call.id, call.method, b"")
         if carrier.mirrors:
             call.headers = self.headers(call.method, None)
-        return discovered(await perform(dialogue, carrier, call, Allowance(self._introduction.probe_seconds)))
+        return discovered(await perform(dialogue, carrier, call, Allowance(seconds)))
 
     async def shake(self, dialogue: Dialogue, carrier: Carrier) -> None:
         """`initialize`, with the newest revision that has it; the server chooses."""

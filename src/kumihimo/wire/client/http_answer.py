@@ -9,11 +9,12 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from kumihimo.wire.client.call import Call, OnReady
-from kumihimo.wire.client.dialogue import UNREADABLE, Dialogue, error_of
+from kumihimo.wire.client.dialogue import Dialogue, error_of
 from kumihimo.wire.client.errors import BadAnswer, ClientError, ConnectionLost, Refused, SessionGone
 from kumihimo.wire.client.events import Events
 from kumihimo.wire.client.retry_after import seconds_until
 from kumihimo.wire.errors import RpcError
+from kumihimo.wire.jsonrpc import UNREADABLE
 
 
 class Post(Protocol):

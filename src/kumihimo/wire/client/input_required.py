@@ -9,9 +9,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from kumihimo.wire.client.call import OnRequest
-from kumihimo.wire.client.dialogue import UNREADABLE
 from kumihimo.wire.client.errors import BadAnswer
-from kumihimo.wire.jsonrpc import NO_RAW, encode
+from kumihimo.wire.jsonrpc import NO_RAW, UNREADABLE, encode
 
 # The methods that may be answered so.
 METHODS = frozenset({"tools/call", "prompts/get", "resources/read"})

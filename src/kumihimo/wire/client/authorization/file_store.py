@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from kumihimo.wire.client.authorization.errors import AuthorizationFailed
 from kumihimo.wire.client.authorization.grant import Grant
-from kumihimo.wire.client.dialogue import UNREADABLE
 from kumihimo.wire.client.errors import ConnectionFailed
+from kumihimo.wire.jsonrpc import UNREADABLE
 
 # Whoever has the lock asks for a token meanwhile, which is bounded.
 LOCK_SECONDS = 60.0

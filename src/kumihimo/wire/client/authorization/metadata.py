@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kumihimo.wire.client.authorization import addresses
 from kumihimo.wire.client.authorization.errors import AuthorizationFailed
-from kumihimo.wire.client.dialogue import UNREADABLE
+from kumihimo.wire.jsonrpc import UNREADABLE
 
 Kind = TypeVar("Kind")
 Texts = tuple[str, ...]

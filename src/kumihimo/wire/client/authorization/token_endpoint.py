@@ -10,8 +10,8 @@ from kumihimo.wire.client.authorization.client import Client, proof
 from kumihimo.wire.client.authorization.errors import AuthorizationFailed, TokenRefused
 from kumihimo.wire.client.authorization.fetching import Fetched, Fetcher
 from kumihimo.wire.client.authorization.grant import Grant
-from kumihimo.wire.client.dialogue import UNREADABLE
 from kumihimo.wire.client.errors import ConnectionFailed
+from kumihimo.wire.jsonrpc import UNREADABLE
 
 
 class Token(Struct, frozen=True):

@@ -1,0 +1,1 @@
+"""Files of runs, wherever they lie: on this machine, in a folder or a bucket that all hosts share, or behind another door."""

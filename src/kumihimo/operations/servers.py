@@ -1,0 +1,199 @@
+"""The servers behind the hub of a project, as its configuration names them: put there, taken out, taken over from others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta, field
+
+from kumihimo.domain.errors import ConfigError, InvalidValue, ProjectNotFound
+from kumihimo.operations.operation import Arguments, Call, Shape, operation
+
+if TYPE_CHECKING:
+    from kumihimo.hub.importing import Combined, Found
+
+_Texts = list[str]
+
+
+class AddServer(Arguments, frozen=True):
+    name: Annotated[str, Meta(description="What it is called here.")]
+    command: Annotated[_Texts, Meta(description="The program that it is, with its arguments.")] = field(
+        default_factory=_Texts
+    )
+    url: Annotated[str | None, Meta(description="Where it is, if it runs already: http(s):// or ws(s)://.")] = None
+    transport: Annotated[
+        Literal["http", "sse", "websocket"] | None, Meta(description="How to speak to a URL; http if left out.")
+    ] = None
+    env: Annotated[_Texts, Meta(description="Of a program: a variable that it gets, NAME=VALUE.")] = field(
+        default_factory=_Texts
+    )
+    header: Annotated[_Texts, Meta(description="Of a URL: a header of every request, NAME=VALUE.")] = field(
+        default_factory=_Texts
+    )
+
+
+class NameServer(Arguments, frozen=True):
+    name: Annotated[str, Meta(description="What it is called here.")]
+
+
+class ImportServers(Arguments, frozen=True):
+    names: Annotated[_Texts, Meta(description="Only these.")] = field(default_factory=_Texts)
+    client: Annotated[_Texts, Meta(description="Only from this client.")] = field(default_factory=_Texts)
+    dry_run: Annotated[bool, Meta(description="Only say what would be taken over.")] = False
+
+
+class ServerEntry(Shape, frozen=True):
+    """A server and the file that names it, or did."""
+
+    name: str
+    file: str
+
+
+class ImportedServer(Shape, frozen=True):
+    name: str
+    outcome: str
+    client: str
+    detail: str
+    source: str
+
+
+class ImportedServers(Shape, frozen=True):
+    servers: list[ImportedServer]
+    file: str
+
+
+@operation("server.add", AddServer, ServerEntry, ConfigError, InvalidValue, ProjectNotFound)
+def add(call: Call, arguments: AddServer) -> ServerEntry:
+    """Put a server behind the hub: write it into the configuration of the project.
+
+    Secrets are better named than written: `--header 'Authorization=Bearer ${API_KEY}'`.
+    """
+    from kumihimo.hub.configuration import Options
+    from kumihimo.hub.configuration_file import define
+    from kumihimo.hub.configuration_writing import add_server
+    from kumihimo.hub.places import file_to_write
+
+    entry = _entry(arguments)
+    folder = _folder(call)
+    file = file_to_write(folder, call.settings)
+    # What the hub would not take is not written.
+    define({"name": arguments.name, **entry}, Options(), os.environ, folder, where=lambda _: str(file))
+    add_server(file, arguments.name, entry)
+    return ServerEntry(name=arguments.name, file=str(file))
+
+
+@operation("server.remove", NameServer, ServerEntry, ConfigError, ProjectNotFound, destructive=True)
+def remove(call: Call, arguments: NameServer) -> ServerEntry:
+    """Take a server from behind the hub: out of the file that names it."""
+    from kumihimo.hub.configuration_writing import entries_in, remove_server
+    from kumihimo.hub.places import files_of
+
+    files = files_of(_folder(call), call.settings)
+    for file in files:
+        if arguments.name in entries_in(file):
+            remove_server(file, arguments.name)
+            return ServerEntry(name=arguments.name, file=str(file))
+    raise ConfigError(
+        ", ".join(map(str, files)) or "mcp.config.yaml",
+        "bad_setting",
+        reason=f"No server is called '{arguments.name}': `kumi hub ls` shows those that there are",
+    )
+
+
+@operation("server.import", ImportServers, ImportedServers, ConfigError, ProjectNotFound)
+def import_(call: Call, arguments: ImportServers) -> ImportedServers:
+    """Take over the servers that other clients on this machine have.
+
+    Nothing is started and no secret is copied: where a client names a variable, so does the entry. A server whose variables
+    are not set here is left out until they are.
+    """
+    from kumihimo.hub.configuration_writing import add_server, entries_in
+    from kumihimo.hub.importing import combined, found_in
+    from kumihimo.hub.places import file_to_write, files_of
+
+    folder = _folder(call)
+    # One that was named may be the first to be written.
+    own = [file for file in files_of(folder, call.settings) if file.is_file()]
+    read = {file.resolve() for file in own}
+    # What is read from our own file anyway is not taken over from it.
+    found = [
+        it
+        for it in found_in(folder, Path.home())
+        if it.file.resolve() not in read and (not arguments.client or it.client in arguments.client)
+    ]
+    known = {name: entry for file in reversed(own) for name, entry in entries_in(file).items()}
+    together = combined(found, known)
+    told = _told(together, found, arguments)
+    target = file_to_write(folder, call.settings)
+    if not arguments.dry_run:
+        for it in told:
+            if it.outcome == _IMPORTED:
+                add_server(target, it.name, together.new[it.name].entry)
+    return ImportedServers(servers=told, file=str(target))
+
+
+_IMPORTED = "imported"
+
+
+def _told(together: Combined, found: Sequence[Found], arguments: ImportServers) -> list[ImportedServer]:
+    rows: list[ImportedServer] = []
+    for name, chosen in together.new.items():
+        unset = [it for it in chosen.found.needs.get(name, ()) if it not in os.environ]
+        outcome = "would be imported" if arguments.dry_run else _IMPORTED
+        if arguments.names and name not in arguments.names:
+            outcome = "skipped"
+        elif unset:
+            outcome = "needs variables"
+        rows.append(_row(name, outcome, chosen.found, ", ".join(unset)))
+    rows += [_row(it.name, "known already", it.found, it.other) for it in together.duplicates]
+    rows += [_row(it.name, "name is taken", it.found, it.other) for it in together.clashes]
+    rows += [_row(it.name or "-", "can't be used", each, it.reason) for each in found for it in each.skipped]
+    return rows
+
+
+def _row(name: str, outcome: str, found: Found, detail: str) -> ImportedServer:
+    return ImportedServer(name=name, outcome=outcome, client=found.client, detail=detail, source=str(found.file))
+
+
+def _folder(call: Call) -> Path:
+    """The folder of the project that is meant; for who has named none, the one around where they stand."""
+    from kumihimo.hub.places import project_folder
+
+    place = call.place
+    if place.project is not None:
+        return Path(call.board.projects.show(place.project).working_directory)
+    return project_folder(Path(place.folder or call.settings.folder))
+
+
+def _entry(arguments: AddServer) -> dict[str, Any]:
+    if bool(arguments.command) == bool(arguments.url):
+        raise InvalidValue(
+            "command", "malformed", reason="a server has a command (-- COMMAND ARGS) or a url (--url URL)"
+        )
+    if arguments.url:
+        websocket = arguments.url.startswith(("ws://", "wss://"))
+        entry: dict[str, Any] = {
+            "transport": arguments.transport or ("websocket" if websocket else "http"),
+            "url": arguments.url,
+            "headers": _pairs("header", arguments.header),
+        }
+    else:
+        program, *words = arguments.command
+        entry = {"transport": "stdio", "command": program, "args": words, "env": _pairs("env", arguments.env)}
+    return {key: value for key, value in entry.items() if value not in ({}, [])}
+
+
+def _pairs(name: str, given: Sequence[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for pair in given:
+        key, sign, value = pair.partition("=")
+        if not sign or not key:
+            raise InvalidValue(name, "malformed", reason=f"'{pair[:60]}' is not NAME=VALUE")
+        pairs[key] = value
+    return pairs
+
+
+OPERATIONS = (add, remove, import_)

@@ -1,0 +1,260 @@
+"""The host process of a home: one at a time, on the port it had before, known by a file that says where it is."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import signal
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
+
+from kumihimo.domain.errors import ConfigError
+from kumihimo.engine.artifacts.address import on_this_machine
+from kumihimo.engine.processes.identity import current
+from kumihimo.services.artifacts import open_depot
+from kumihimo.services.hosting import FILE, LAST_PORT, LOCK, PORT, Running, find_running
+from kumihimo.settings import Settings
+from kumihimo.surfaces.host.keeper import Keeper
+from kumihimo.surfaces.http.access import owner_token
+from kumihimo.surfaces.http.application import Application
+from kumihimo.surfaces.mcp.door import Door
+
+_TRIES = 50
+# How often it is looked whether the last run is over.
+_LOOK_SECONDS = 0.2
+_EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - compared, not bound
+# How many new things there may be before it is looked whether some of them are garbage.
+_GARBAGE = 20_000
+
+
+class Host:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._folder = settings.state_folder
+
+    def run(self, address: str, port: int | None, on_listening: Callable[[str], None]) -> None:
+        """Serve until SIGTERM or SIGINT. ConfigError where another process of this home does, or no port is free."""
+        import uvicorn
+        import uvloop
+
+        from kumihimo.surfaces.http.corking import CorkedProtocol
+
+        # Who has named a place for the files of runs that can't be used hears of it at once.
+        open_depot(self._settings)
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with (self._folder / LOCK).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                found = find_running(self._folder)
+                raise ConfigError(str(self._folder), "already_up", url=found.url if found else "?") from None
+            door = Door(self._settings)
+            listener = self._listen(address, port)
+            bound = listener.getsockname()[1]
+            token = owner_token(self._settings.token_file)
+            server = self._settings.server
+            application = Application(door, token, (*_hosts(address), *server.hosts, *self._own_name()))
+            url = self._url_for_agents(address, bound)
+            keeper = Keeper(self._told_where(address, bound), url, application.broadcast.streams_grew)
+            config = uvicorn.Config(
+                application, loop="uvloop", http=CorkedProtocol, lifespan="on", log_config=None, access_log=False,
+                server_header=False, date_header=False, proxy_headers=False, ws=_sockets(application),
+                timeout_graceful_shutdown=5,
+                ssl_certfile=_path(server.certificate), ssl_keyfile=_path(server.key),
+            )  # fmt: skip
+            try:
+                with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                    announce = partial(self._announce, address, bound, on_listening)
+                    keeper.start()
+                    _settle()
+                    drained = partial(_drained, keeper, self._settings.host.drain_seconds)
+                    runner.run(_serve(_patient(uvicorn.Server(config)), application, listener, announce, drained))
+            finally:
+                (self._folder / FILE).unlink(missing_ok=True)
+                keeper.close()
+                door.close()
+
+    def _url_for_agents(self, address: str, port: int) -> str:
+        """Where agents on this machine reach us. A certificate is for a name: they use that one."""
+        server = self._settings.server
+        named = server.hosts[0] if server.certificate is not None and server.hosts else _reachable(address)
+        return f"{self._scheme}://{named}:{port}"
+
+    def _told_where(self, address: str, port: int) -> Settings:
+        """The settings, with where other hosts reach us: as the user says, or where we listen. Who is on this machine alone
+        says so: nobody else asks its own 127.0.0.1 for us."""
+        host, server = self._settings.host, self._settings.server
+        if host.url is not None:
+            return self._settings
+        if address not in _EVERYWHERE and not _is_loopback(address):
+            url = f"{self._scheme}://{_reachable(address)}:{port}"
+        elif address in _EVERYWHERE and server.hosts:
+            url = f"{self._scheme}://{server.hosts[0]}:{port}"
+        else:
+            url = on_this_machine(self._url_for_agents(address, port))
+        return replace(self._settings, host=replace(host, url=url))
+
+    def _own_name(self) -> tuple[str, ...]:
+        """The name by which others call us, which the check of names is to admit."""
+        url = self._settings.host.url
+        name = urlsplit(url).hostname if url is not None else None
+        return () if name is None else (f"[{name}]" if ":" in name else name,)
+
+    @property
+    def _scheme(self) -> str:
+        return "http" if self._settings.server.certificate is None else "https"
+
+    def _listen(self, address: str, port: int | None) -> socket.socket:
+        """The port that was asked for, or else the last one, or 9696, or the next that is free."""
+        if port is not None:
+            return _bind(address, port)
+        last = self._last_port()
+        for candidate in (last, *(PORT + step for step in range(_TRIES))):
+            try:
+                return _bind(address, candidate)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise ConfigError("--host", "bad_setting", reason=f"{address}: {error.strerror}") from None
+        raise ConfigError("--port", "bad_setting", reason=f"no port from {PORT} to {PORT + _TRIES - 1} is free")
+
+    def _last_port(self) -> int:
+        try:
+            return int((self._folder / LAST_PORT).read_text("ascii"))
+        except (FileNotFoundError, ValueError):
+            return PORT
+
+    def _announce(self, address: str, port: int, on_listening: Callable[[str], None]) -> None:
+        shown = f"[{address}]" if ":" in address else address
+        running = Running(f"{self._scheme}://{shown}:{port}", port, current())
+        _write(self._folder / FILE, msgspec.json.encode(running))
+        _write(self._folder / LAST_PORT, str(port).encode())
+        on_listening(running.url)
+
+
+async def _drained(keeper: Keeper, seconds: float, hurry: asyncio.Event) -> None:
+    """Nothing new is begun, and what runs is waited for: agents need us to report. Not longer than that, nor than somebody who
+    tells us a second time to end is patient."""
+    if not seconds:
+        return
+    keeper.drain()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while not (keeper.idle or hurry.is_set()):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(hurry.wait(), _LOOK_SECONDS)
+
+
+async def _serve(
+    server: Any,
+    application: Application,
+    listener: socket.socket,
+    announce: Callable[[], None],
+    drained: Callable[[asyncio.Event], Awaitable[None]],
+) -> None:
+    """Serve until a signal comes and what is to be waited for is over; then streams end first, so that they hold nothing up.
+
+    It is announced once it can be stopped: who hears of it may stop it at once.
+    """
+    loop = asyncio.get_running_loop()
+    stopping: list[asyncio.Task[None]] = []
+    hurry = asyncio.Event()
+
+    async def stop() -> None:
+        await drained(hurry)
+        await application.close()
+        server.should_exit = True
+        server.over.set()
+
+    def told() -> None:
+        if stopping:
+            hurry.set()
+        else:
+            stopping.append(loop.create_task(stop()))
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told)
+    # It would catch the signals itself, and raise them once more when it is done.
+    server.capture_signals = nullcontext
+    announce()
+    await server.serve(sockets=[listener])
+
+
+def _sockets(application: Application) -> Any:
+    """What the server makes of a connection that becomes a WebSocket."""
+
+    def made(config: Any, server_state: Any, app_state: Any) -> Any:  # noqa: ARG001 - what the server gives
+        # Here, and not above: a home is up sooner without what only those who watch need.
+        from kumihimo.surfaces.live.socket import LiveSocket
+
+        return LiveSocket(application.broadcast, application.admit_watcher, server_state.connections)
+
+    return made
+
+
+def _settle() -> None:
+    """What is there by now stays until the end: to look through it for garbage, again and again, is a tenth of a call."""
+    import gc
+
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_GARBAGE, 20, 20)
+
+
+def _patient(server: Any) -> Any:
+    """It looks ten times a second whether it should end: this one is told, and does nothing while nothing happens."""
+    server.over = asyncio.Event()
+    server.main_loop = server.over.wait
+    return server
+
+
+def _path(file: str | None) -> str | None:
+    return None if file is None else str(Path(file).expanduser())
+
+
+def _reachable(address: str) -> str:
+    """Where a process on this machine reaches us."""
+    if address in _EVERYWHERE:
+        return "127.0.0.1"
+    return f"[{address}]" if ":" in address else address
+
+
+def _hosts(address: str) -> tuple[str, ...]:
+    """What it is called by who reaches it there."""
+    if _is_loopback(address):
+        return ()
+    return (f"[{address}]" if ":" in address else address,)
+
+
+def _is_loopback(address: str) -> bool:
+    return address in ("127.0.0.1", "::1", "localhost")
+
+
+def _bind(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address, port))
+    except BaseException:
+        listener.close()
+        raise
+    listener.listen(512)
+    return listener
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole or not at all, for whoever reads at the same time."""
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    fresh.write_bytes(content)
+    fresh.chmod(0o600)
+    fresh.replace(path)
