@@ -9,10 +9,10 @@ import os
 import signal
 import socket
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
@@ -23,16 +23,22 @@ from kumihimo.engine.artifacts.address import on_this_machine
 from kumihimo.engine.processes.identity import current
 from kumihimo.services.artifacts import open_depot
 from kumihimo.services.hosting import FILE, LAST_PORT, LOCK, PORT, Running, find_running
-from kumihimo.settings import Settings
+from kumihimo.settings import ServerSection, Settings
 from kumihimo.surfaces.host.keeper import Keeper
 from kumihimo.surfaces.http.access import owner_token
 from kumihimo.surfaces.http.application import Application
 from kumihimo.surfaces.mcp.door import Door
+from kumihimo.wire.serving.listener import Connections, Listener
+
+if TYPE_CHECKING:
+    import ssl
 
 _TRIES = 50
 # How often it is looked whether the last run is over.
 _LOOK_SECONDS = 0.2
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - compared, not bound
+# How long answers that are under way are waited for at the end.
+_GRACE_SECONDS = 5.0
 # How many new things there may be before it is looked whether some of them are garbage.
 _GARBAGE = 20_000
 
@@ -44,10 +50,7 @@ class Host:
 
     def run(self, address: str, port: int | None, on_listening: Callable[[str], None]) -> None:
         """Serve until SIGTERM or SIGINT. ConfigError where another process of this home does, or no port is free."""
-        import uvicorn
         import uvloop
-
-        from kumihimo.surfaces.http.corking import CorkedProtocol
 
         # Who has named a place for the files of runs that can't be used hears of it at once.
         open_depot(self._settings)
@@ -58,6 +61,7 @@ class Host:
             except BlockingIOError:
                 found = find_running(self._folder)
                 raise ConfigError(str(self._folder), "already_up", url=found.url if found else "?") from None
+            tls = _tls(self._settings.server)
             door = Door(self._settings)
             listener = self._listen(address, port)
             bound = listener.getsockname()[1]
@@ -66,19 +70,13 @@ class Host:
             application = Application(door, token, (*_hosts(address), *server.hosts, *self._own_name()))
             url = self._url_for_agents(address, bound)
             keeper = Keeper(self._told_where(address, bound), url, application.broadcast.streams_grew)
-            config = uvicorn.Config(
-                application, loop="uvloop", http=CorkedProtocol, lifespan="on", log_config=None, access_log=False,
-                server_header=False, date_header=False, proxy_headers=False, ws=_sockets(application),
-                timeout_graceful_shutdown=5,
-                ssl_certfile=_path(server.certificate), ssl_keyfile=_path(server.key),
-            )  # fmt: skip
             try:
                 with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                     announce = partial(self._announce, address, bound, on_listening)
                     keeper.start()
                     _settle()
                     drained = partial(_drained, keeper, self._settings.host.drain_seconds)
-                    runner.run(_serve(_patient(uvicorn.Server(config)), application, listener, announce, drained))
+                    runner.run(_serve(application, listener, tls, announce, drained))
             finally:
                 (self._folder / FILE).unlink(missing_ok=True)
                 keeper.close()
@@ -155,9 +153,9 @@ async def _drained(keeper: Keeper, seconds: float, hurry: asyncio.Event) -> None
 
 
 async def _serve(
-    server: Any,
     application: Application,
-    listener: socket.socket,
+    listening: socket.socket,
+    tls: ssl.SSLContext | None,
     announce: Callable[[], None],
     drained: Callable[[asyncio.Event], Awaitable[None]],
 ) -> None:
@@ -167,13 +165,13 @@ async def _serve(
     """
     loop = asyncio.get_running_loop()
     stopping: list[asyncio.Task[None]] = []
-    hurry = asyncio.Event()
+    hurry, over = asyncio.Event(), asyncio.Event()
+    listener = Listener(application, upgrade=partial(_watcher, application))
 
     async def stop() -> None:
         await drained(hurry)
         await application.close()
-        server.should_exit = True
-        server.over.set()
+        over.set()
 
     def told() -> None:
         if stopping:
@@ -183,22 +181,31 @@ async def _serve(
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told)
-    # It would catch the signals itself, and raise them once more when it is done.
-    server.capture_signals = nullcontext
+    await listener.start(listening, tls)
     announce()
-    await server.serve(sockets=[listener])
+    await over.wait()
+    await listener.close(_GRACE_SECONDS)
 
 
-def _sockets(application: Application) -> Any:
-    """What the server makes of a connection that becomes a WebSocket."""
+def _watcher(application: Application, connections: Connections) -> asyncio.Protocol:
+    """What a connection becomes that wants to be a WebSocket."""
+    # Here, and not above: a home is up sooner without what only those who watch need.
+    from kumihimo.surfaces.live.socket import LiveSocket
 
-    def made(config: Any, server_state: Any, app_state: Any) -> Any:  # noqa: ARG001 - what the server gives
-        # Here, and not above: a home is up sooner without what only those who watch need.
-        from kumihimo.surfaces.live.socket import LiveSocket
+    return LiveSocket(application.broadcast, application.admit_watcher, connections)
 
-        return LiveSocket(application.broadcast, application.admit_watcher, server_state.connections)
 
-    return made
+def _tls(server: ServerSection) -> ssl.SSLContext | None:
+    if server.certificate is None:
+        return None
+    import ssl
+
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(_path(server.certificate) or "", _path(server.key))
+    except OSError as error:
+        raise ConfigError("[server]", "bad_setting", reason=f"{server.certificate}: {error}") from None
+    return context
 
 
 def _settle() -> None:
@@ -208,13 +215,6 @@ def _settle() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_GARBAGE, 20, 20)
-
-
-def _patient(server: Any) -> Any:
-    """It looks ten times a second whether it should end: this one is told, and does nothing while nothing happens."""
-    server.over = asyncio.Event()
-    server.main_loop = server.over.wait
-    return server
 
 
 def _path(file: str | None) -> str | None:

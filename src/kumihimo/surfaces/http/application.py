@@ -64,9 +64,6 @@ class Application:
         self.broadcast = Broadcast(door)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-            return
         path: str = scope["path"]
         if path == "/healthz":
             await respond_json(send, 200, b'{"status":"ok","version":"%b"}' % __version__.encode())
@@ -237,13 +234,6 @@ class Application:
         for endpoint in tuple(self._endpoints.values()):
             await endpoint.close()
         await self._door.close_hubs()
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        await receive()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await self.close()
-        await send({"type": "lifespan.shutdown.complete"})
 
 
 async def _refuse(refusal: Refusal, send: Send) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from websockets.exceptions import InvalidState
 from websockets.frames import Frame, Opcode
@@ -20,6 +20,7 @@ from kumihimo.wire.http import Refusal
 
 if TYPE_CHECKING:
     from kumihimo.surfaces.live.broadcast import Broadcast
+    from kumihimo.wire.serving.listener import Connections
 
 # Who has so much left to read is not keeping up: some seconds of two hundred busy agents.
 MOST_UNREAD_BYTES = 8 * 1024 * 1024
@@ -36,7 +37,7 @@ Admit = Callable[[str, str, list[tuple[bytes, bytes]]], Awaitable[Refusal | None
 class LiveSocket(asyncio.Protocol):
     """What the HTTP server makes of a connection that wants to become a WebSocket."""
 
-    def __init__(self, broadcast: Broadcast, admit: Admit, connections: set[Any]) -> None:
+    def __init__(self, broadcast: Broadcast, admit: Admit, connections: Connections) -> None:
         self._broadcast = broadcast
         self._admit = admit
         self._connections = connections
@@ -85,6 +86,11 @@ class LiveSocket(asyncio.Protocol):
     def shutdown(self) -> None:
         """The server ends."""
         self.end(1001, "the server ends; come back with your cursor")
+
+    def abort(self) -> None:
+        """It has had its time."""
+        self._over()
+        self._transport.abort()
 
     # What the broadcast uses
 

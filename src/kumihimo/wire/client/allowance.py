@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from kumihimo.wire.deadlines import Deadlines
 
@@ -36,17 +37,27 @@ class Allowance:
     def begin(self, over: Callable[[float], None]) -> None:
         """From now on it is used up; `over` hears when it is, and how much it was."""
         self._over = over
-        if self.seconds and not self._held:
-            loop = asyncio.get_running_loop()
-            self._since = loop.time()
+        if not self.seconds or self._held:
+            return
+        loop = asyncio.get_running_loop()
+        self._since = loop.time()
+        if self._deadlines is None:
             self._timer = loop.call_at(self._since + self._left, over, self.seconds)
+        else:
+            expire = partial(over, self.seconds)
+            self._due = (self._deadlines.add(self._left, expire), expire)
 
     def end(self) -> None:
         self._over = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-            self._left -= asyncio.get_running_loop().time() - self._since
+        elif self._due is not None and self._deadlines is not None:
+            self._deadlines.remove(*self._due)
+            self._due = None
+        else:
+            return
+        self._left -= asyncio.get_running_loop().time() - self._since
 
     def hold(self) -> None:
         """Somebody is being asked. Of many who are, the last ends it with `release`."""
