@@ -129,3 +129,68 @@ def test_a_nurse_whose_employer_goes_while_it_is_at_work_ends_in_silence() -> No
             os.close(pipe)
         assert nurse.communicate(timeout=30)[1] == b""
         assert nurse.returncode == 0
+
+
+def test_folders_are_kept_ready_and_become_those_of_runs(tmp_path: Path) -> None:
+    nursery, runs = Nursery(2, tmp_path / "cots"), tmp_path / "runs"
+    runs.mkdir()
+    assert not nursery.furnish(runs / "none"), "nobody has asked for any yet"
+    try:
+        nursery.refill()
+        shells = [RunFolder(runs / name) for name in ("one", "two")]
+        for folder in shells:
+            # With the shell comes its folder: whoever has launched one has had the other.
+            ended(nursery.launch(b"exit 0\n"))
+            assert nursery.furnish(folder.path)
+            assert sorted(path.name for path in folder.path.iterdir()) == ["err", "in", "out"]
+            assert {oct(path.stat().st_mode & 0o777) for path in folder.path.iterdir()} == {"0o600"}
+            assert oct(folder.path.stat().st_mode & 0o777) == "0o700"
+        folder = shells[0]
+        folder.prepare("the prompt\n")
+        ended(nursery.launch(script(folder, ["/bin/cat"], {}, tmp_path)))
+        assert folder.out.read_text() == "the prompt\n"
+    finally:
+        nursery.close()
+    assert list((tmp_path / "cots").iterdir()) == [], "what nobody took is cleared away"
+
+
+def test_a_folder_that_is_there_is_not_replaced(tmp_path: Path) -> None:
+    nursery, folder = Nursery(1, tmp_path / "cots"), RunFolder(tmp_path / "run")
+    folder.prepare("what was there")
+    try:
+        ended(nursery.launch(b"exit 0\n"))
+        assert not nursery.furnish(folder.path)
+        assert (folder.path / "in").read_text() == "what was there"
+        assert nursery.furnish(tmp_path / "other"), "it is kept for the next"
+        assert not nursery.furnish(tmp_path / "nowhere" / "run")
+    finally:
+        nursery.close()
+
+
+def test_what_a_killed_nurse_left_is_cleared_away_by_the_next(tmp_path: Path) -> None:
+    cots = tmp_path / "cots"
+    (cots / "999999999" / "1").mkdir(parents=True)
+    (cots / "999999999" / "1" / "in").touch()
+    nursery = Nursery(1, cots)
+    try:
+        ended(nursery.launch(b"exit 0\n"))
+        (own,) = cots.iterdir()
+        os.kill(int(own.name), signal.SIGKILL)
+        for name in ("a", "b"):
+            # The second shell is another nurse's.
+            ended(nursery.launch(b"exit 0\n"))
+            assert nursery.furnish(tmp_path / name)
+        assert own not in list(cots.iterdir())
+    finally:
+        nursery.close()
+    assert list(cots.iterdir()) == []
+
+
+def test_where_no_folder_can_be_kept_ready_shells_come_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "cots").write_text("in the way")
+    nursery = Nursery(1, tmp_path / "cots")
+    try:
+        ended(nursery.launch(b"exit 0\n"))
+        assert not nursery.furnish(tmp_path / "run")
+    finally:
+        nursery.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 
 from kumihimo.domain.context import ContextEntry
@@ -121,6 +121,32 @@ def test_executions_come_back(ground: Ground, data: st.DataObject) -> None:
     changed = data.draw(drawn)
     change = Change(changed, "execution.updated", changed.queued_at)
     ground.comes_back(lambda t: t.executions.save(change), "executions", changed)
+
+
+@EXAMPLES
+@given(data=st.data())
+def test_of_a_change_that_knows_what_was_before_only_the_rest_is_written(ground: Ground, data: st.DataObject) -> None:
+    identifier = f"exec_{ground.count()}"
+    drawn = values.executions(identifier, ground.project, ground.tasks[0], ground.agent)
+    before, after = data.draw(drawn), data.draw(drawn)
+    ground.added("executions", before)
+    change = Change(after, "execution.updated", after.queued_at, before)
+    ground.comes_back(lambda t: t.executions.save(change), "executions", after)
+    # What somebody else has written meanwhile stays, where it is not what changed.
+    elsewhere = msgspec.structs.replace(after, branch="theirs", fence=7)
+    ground.store.write(lambda t: t.executions.save(Change(elsewhere, "execution.updated", after.queued_at)))
+    ours = msgspec.structs.replace(after, prompt=after.prompt + "!")
+    ground.store.write(lambda t: t.executions.save(Change(ours, "execution.updated", after.queued_at, after)))
+    found = ground.store.read(lambda t: t.executions.get(identifier))
+    assert found == msgspec.structs.replace(ours, branch="theirs", fence=7)
+
+
+def test_a_change_of_nothing_is_an_event_and_touches_no_row(ground: Ground) -> None:
+    drawn = values.executions("exec_same", ground.project, ground.tasks[0], ground.agent)
+    value = msgspec.structs.replace(find(drawn, lambda _: True), origin="group")
+    ground.added("executions", value)
+    change = Change(value, "execution.updated", value.queued_at, value)
+    ground.comes_back(lambda t: t.executions.save(change), "executions", value)
 
 
 @pytest.mark.parametrize("letter", ["x", "組", "🧵", "\u202b"])

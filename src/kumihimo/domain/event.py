@@ -13,11 +13,15 @@ PASSING = ("hub.called", "health.started", "health.checked", "health.completed",
 
 
 class Change(msgspec.Struct, Generic[V], frozen=True):
-    """A new value with the event that made it: the only thing a repository can write."""
+    """A new value with the event that made it: the only thing a repository can write.
+
+    `before` is the value that it was made from, where somebody knows it: then only what is otherwise is written.
+    """
 
     value: V
     kind: str
     at: datetime
+    before: V | None = None
 
 
 class Event(msgspec.Struct, frozen=True):

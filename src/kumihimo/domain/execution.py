@@ -164,40 +164,40 @@ class Execution(Struct, frozen=True):
 
     def queue(self, at: datetime, **facts: object) -> Change[Execution]:
         """Its stage has come, or its place is ready. It keeps its place in the queue: who asked first is served first."""
-        return Change(replace(self, status=self._next("queue"), **facts), "execution.reached", at)
+        return Change(replace(self, status=self._next("queue"), **facts), "execution.reached", at, self)
 
     def verify(self, at: datetime, **facts: object) -> Change[Execution]:
         """What it left behind was looked at."""
-        return Change(replace(self, unverified=False, **facts), "execution.verified", at)
+        return Change(replace(self, unverified=False, **facts), "execution.verified", at, self)
 
     def merge(self, at: datetime) -> Change[Execution]:
         """Its work is in the branch that it was meant for."""
-        return Change(replace(self, dod_result="merged"), "execution.merged", at)
+        return Change(replace(self, dod_result="merged"), "execution.merged", at, self)
 
     def stop(self, why: Stopping, at: datetime) -> Change[Execution]:
         """It is to be ended. The first reason stays, but for the patience that is lost with it."""
         reason = why if self.stopping is None or why == "killed" else self.stopping
-        return Change(replace(self, stopping=reason), "execution.stopping", at)
+        return Change(replace(self, stopping=reason), "execution.stopping", at, self)
 
     def claim(self, owner: str, lease_until: datetime, at: datetime) -> Change[Execution]:
         """Taken by one host: a new fence makes every earlier claim stale."""
         status = self._next("claim")
         taken = replace(self, status=status, owner=owner, host_id=owner, lease_until=lease_until, fence=self.fence + 1)
-        return Change(taken, "execution.claimed", at)
+        return Change(taken, "execution.claimed", at, self)
 
     def release(self, at: datetime) -> Change[Execution]:
         """Given back before anything was started: somebody else may claim it."""
         back = replace(self, status=self._next("release"), owner=None, lease_until=None)
-        return Change(back, "execution.released", at)
+        return Change(back, "execution.released", at, self)
 
     def renew(self, lease_until: datetime, at: datetime) -> Change[Execution]:
         """The owner still lives. What nobody has claimed, or what is over, has no lease to renew."""
         if self.lease_until is None:
             raise IllegalTransition("execution", self.id, self.status, "renew", STATES.actions(self.status))
-        return Change(replace(self, lease_until=lease_until), "execution.renewed", at)
+        return Change(replace(self, lease_until=lease_until), "execution.renewed", at, self)
 
     def start(self, at: datetime, **facts: object) -> Change[Execution]:
-        return Change(replace(self, status=self._next("start"), started_at=at, **facts), "execution.started", at)
+        return Change(replace(self, status=self._next("start"), started_at=at, **facts), "execution.started", at, self)
 
     def complete(self, at: datetime, **facts: object) -> Change[Execution]:
         return self._end("complete", at, **{"exit_code": 0, **facts})
@@ -220,11 +220,11 @@ class Execution(Struct, frozen=True):
         """More is known of a run that was lost, and where it has printed. It stays lost."""
         if self.status != "lost":
             raise IllegalTransition("execution", self.id, self.status, "come_back", STATES.actions(self.status))
-        return Change(replace(self, returned=known, log_path=log_path), "execution.returned", known.at)
+        return Change(replace(self, returned=known, log_path=log_path), "execution.returned", known.at, self)
 
     def say(self, report: Report, at: datetime) -> Change[Execution]:
         """What the agent reports, beside whatever the process does."""
-        return Change(replace(self, report=report), "execution.reported", at)
+        return Change(replace(self, report=report), "execution.reported", at, self)
 
     def _next(self, action: str) -> str:
         return STATES.next(self.id, self.status, action)
@@ -234,4 +234,4 @@ class Execution(Struct, frozen=True):
         if facts.get("duration_ms") is None and self.started_at is not None:
             facts["duration_ms"] = max(0, int((at - self.started_at).total_seconds() * 1000))
         ended = replace(self, status=status, ended_at=at, owner=None, lease_until=None, **facts)
-        return Change(ended, f"execution.{status}", at)
+        return Change(ended, f"execution.{status}", at, self)

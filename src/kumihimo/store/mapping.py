@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -23,6 +23,13 @@ def microseconds(at: datetime) -> int:
 
 def moment(count: int) -> datetime:
     return _EPOCH + timedelta(0, 0, count)
+
+
+class _Update(NamedTuple):
+    """An UPDATE of some columns: where each is in the value, and how it becomes a cell."""
+
+    text: str
+    columns: list[tuple[int, Callable[[Any], Any] | None]]
 
 
 class TableMapping(Generic[V]):
@@ -54,6 +61,8 @@ class TableMapping(Generic[V]):
         self._encoders = _by_column(self.stored, times, flags, json or {}, {}, decode=False)
         self._decoders = _by_column(fields, times, flags, json or {}, derived, decode=True)
         self._key = self.stored.index("id")
+        self._id = fields.index("id")
+        self._updates: dict[tuple[int, ...], _Update] = {}
 
     def value(self, row: Row) -> V:
         """The first row has a function written for this table: a loop over the columns costs as much as the database."""
@@ -68,6 +77,30 @@ class TableMapping(Generic[V]):
             if cell is not None:
                 cells[index] = encode(cell)
         return cells
+
+    def difference(self, before: V, value: V) -> tuple[str, list[Cell]] | None:
+        """The columns that are otherwise than before as those of an UPDATE, and their cells with the id at the end; None where
+        nothing is. An index need not be touched whose columns are not named."""
+        new = msgspec.structs.astuple(value)
+        pairs = zip(msgspec.structs.astuple(before), new, strict=True)
+        changed = tuple([index for index, (old, now) in enumerate(pairs) if old is not now and old != now])
+        known = self._updates.get(changed)
+        if known is None:
+            known = self._updates[changed] = self._update_of(changed)
+        if not known.columns:
+            return None
+        cells = [new[index] if encode is None else encode(new[index]) for index, encode in known.columns]
+        cells.append(new[self._id])
+        return known.text, cells
+
+    def _update_of(self, changed: tuple[int, ...]) -> _Update:
+        encoders = {self.stored[index]: encode for index, encode in self._encoders}
+        fields = self._value.__struct_fields__
+        stored = [index for index in changed if fields[index] in self.stored]
+        return _Update(
+            ", ".join(f"{fields[index]} = ?" for index in stored),
+            [(index, _or_none(encoders.get(fields[index]))) for index in stored],
+        )
 
     def row_for_update(self, value: V) -> list[Cell]:
         """The cells for an UPDATE of all columns: everything, then the id."""
@@ -119,6 +152,10 @@ def _by_column(
 def _decoder(kind: Any) -> Callable[[Any], Any]:
     """Inner values are frozen and few are different, so the same text may give the same value again."""
     return lru_cache(1_024)(msgspec.json.Decoder(kind).decode)
+
+
+def _or_none(encode: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+    return None if encode is None else lambda value: None if value is None else encode(value)
 
 
 def _json_text(value: object) -> str:

@@ -77,8 +77,11 @@ class Repository(Generic[V]):
 
     def save(self, change: Change[V]) -> None:
         """The new value of a row that was locked, with its event."""
-        self._connection.execute(
-            f"UPDATE {self.mapping.table} SET {self.mapping.assignments} WHERE id = ?",
-            self.mapping.row_for_update(change.value),
-        )
+        if change.before is None:
+            self._update(self.mapping.assignments, self.mapping.row_for_update(change.value))
+        elif (changed := self.mapping.difference(change.before, change.value)) is not None:
+            self._update(*changed)
         self._events.append(change)
+
+    def _update(self, assignments: str, cells: Sequence[Any]) -> None:
+        self._connection.execute(f"UPDATE {self.mapping.table} SET {assignments} WHERE id = ?", cells)

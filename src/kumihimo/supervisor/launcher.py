@@ -82,6 +82,7 @@ class Launcher:
             "PWD": str(directory),
         }
         try:
+            self._nursery.furnish(folder.path)
             lay_out(folder, start)
             shell = self._nursery.launch(script(folder, argv, environment, directory))
         except (OSError, ValueError) as error:

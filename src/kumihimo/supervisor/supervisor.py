@@ -55,7 +55,7 @@ class Supervisor:
         self._say = ears.say
         self._ears = ears
         self._slots = settings.max_concurrent
-        self._nursery = Nursery(min(self._slots, 20))
+        self._nursery = Nursery(min(self._slots, 20), settings.state_folder / "cots")
         self._launcher = Launcher(settings, self._nursery, url)
         self._leftovers = Leftovers()
         self._finisher = Finisher(board, self._leftovers, self._watch)

@@ -20,6 +20,8 @@ from kumihimo.engine.processes.wrapper import MARKER, NURSERY
 _NURSE = Path(__file__).with_name("nurse.py")
 _PATIENCE_SECONDS = 10.0
 _LOW = 2
+# A number and a path.
+_LONGEST_TOLD = 8192
 
 
 class Shell:
@@ -56,8 +58,12 @@ class Shell:
 
 
 class Nursery:
-    def __init__(self, size: int) -> None:
+    """`cots` is where folders for runs are kept ready as well; they have to be renamed to where the runs are."""
+
+    def __init__(self, size: int, cots: Path | None = None) -> None:
         self._size = size
+        self._place = cots
+        self._cots: deque[str] = deque()
         self._ready: deque[Shell] = deque()
         self._asked = 0
         self._line: socket.socket | None = None
@@ -73,6 +79,24 @@ class Nursery:
             shell = self._ready.popleft()
             if shell.tell(script):
                 return shell
+
+    def furnish(self, folder: Path) -> bool:
+        """Let a folder that was kept ready become this one, with its files in it. False where there is none, or this one is
+        there: then whoever needs it makes it."""
+        while self._cots:
+            try:
+                os.rename(self._cots[0], folder)  # noqa: PTH104 - on the way of every start
+            except FileNotFoundError:
+                if not folder.parent.is_dir():
+                    return False
+                # The nurse that made it was killed, and the next has cleared it away.
+                self._cots.popleft()
+            except OSError:
+                return False
+            else:
+                self._cots.popleft()
+                return True
+        return False
 
     @property
     def full(self) -> bool:
@@ -114,7 +138,7 @@ class Nursery:
                     raise OSError("no shell could be started in time")
                 return
             try:
-                told, pipes, _, _ = socket.recv_fds(self._line, 16, 1)
+                told, pipes, _, _ = socket.recv_fds(self._line, _LONGEST_TOLD, 1)
             except ConnectionResetError:
                 told, pipes = b"", []
             if not told:
@@ -125,7 +149,10 @@ class Nursery:
                 continue
             self._asked -= 1
             seconds = 0.0
-            self._keep(int(told), pipes[0])
+            pid, _, cot = told.decode("utf-8", "surrogateescape").partition(" ")
+            if cot:
+                self._cots.append(cot)
+            self._keep(int(pid), pipes[0])
 
     def _keep(self, pid: int, pipe: int) -> None:
         try:
@@ -139,7 +166,14 @@ class Nursery:
         environment = {**{name: value for name, value in os.environ.items() if name != MARKER}, NURSERY: "1"}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._nurse = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_NURSE), str(theirs.fileno())],
+            [
+                sys.executable,
+                "-I",
+                "-S",
+                str(_NURSE),
+                str(theirs.fileno()),
+                *([str(self._place)] if self._place else []),
+            ],
             stdin=subprocess.DEVNULL,
             pass_fds=(theirs.fileno(),),
             env=environment,
@@ -151,6 +185,8 @@ class Nursery:
 
     def _dismiss(self) -> None:
         self._asked = 0
+        # It clears away what nobody took, as does the next one where it was killed.
+        self._cots.clear()
         if self._line is not None:
             self._line.close()
             self._line = None
