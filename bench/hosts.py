@@ -152,13 +152,15 @@ class Trial:
             self._board.store.close()
         claims, waits = steady.within(found["claims"]), steady.within(found["waits"])
         ends = len(steady.within([(at, 0.0) for at in found["ends"]]))
+        flooded = len(flood.within([(at, 0.0) for at in found["ends"]]))
         background = idle.seconds / idle.length * steady.length
         self._server.drop(self._url)
         return [
             self._hosts, len(flood.within(found["claims"])) / flood.length,
-            len(flood.within([(at, 0.0) for at in found["ends"]])) / flood.length,
+            flooded / flood.length,
             percentile(claims, 0.5), percentile(claims, 0.99), percentile(waits, 0.5), percentile(waits, 0.99),
             (steady.seconds - background) / ends * 1000, steady.seconds / ends * 1000,
+            flood.seconds / flooded * 1000,
             idle.seconds / idle.length / self._hosts * 1000, idle.transactions / idle.length / self._hosts,
         ]  # fmt: skip
 
@@ -232,10 +234,12 @@ def run(folder: Path) -> None:
     show(
         f"Hosts on one PostgreSQL: {RUNS_PER_SECOND} runs a second of {SLOTS} at most, and as many as there can be",
         ["hosts", "claims/s", "ends/s", "claim p50 ms", "p99 ms", "wait p50 ms", "p99 ms", "CPU s/1,000 runs",
-         "with leases", "idle CPU ms/s/host", "idle transactions/s/host"],
+         "with leases", "at full load, with leases", "idle CPU ms/s/host", "idle transactions/s/host"],
         lines,
     )  # fmt: skip
     costs: list[Any] = [line[7] for line in lines]
     budget("a run among 1,000 hosts, against one among 10", costs[-1] / costs[0], 1.25)
+    loaded: list[Any] = [line[9] for line in lines]
+    budget("the same at full load, with all leases", loaded[-1] / loaded[0], 1.25)
     budget("an idle host among 1,000", float(lines[-1][-1]), 1.0, " queries/s")  # type: ignore[arg-type]
     budget("an idle home, alone", idle, 1.0, " queries/s")

@@ -80,7 +80,8 @@ class SimulatedHost:
 
     def renew(self) -> None:
         self._presence.renew()
-        self._board.hosts.parked()
+        if not self._presence.crowded:
+            self._board.hosts.parked()
 
     @property
     def hesitation(self) -> float:

@@ -139,9 +139,9 @@ class Supervisor:
         self._wake.crowded = self._presence.crowded
         if was_alone and not self._presence.alone:
             self._ears.rung(True)
-        self._note_parked()
         if not self._presence.crowded:
-            # A bell may have been missed.
+            # A bell may have been missed. Among many we look by ourselves, and so often that nobody has to tell us.
+            self._note_parked()
             self._claim_at = 0.0
 
     def _next_claim(self, *, more: bool) -> float:

@@ -141,7 +141,10 @@ def encode_called(request: Request, returned: Any) -> bytes:
     """The result of `tools/call` from what the handler returned."""
     revision = request.peer.revision
     meta = None
-    if isinstance(returned, str):
+    if type(returned) is bytes:
+        # What most of them are.
+        fields = encode_json_result(returned, structured=revision.structured)
+    elif isinstance(returned, str):
         fields = encode_text_result(returned, is_error=False)
     elif isinstance(returned, ToolResult):
         fields = encode_tool_result(returned, structured=revision.structured)
