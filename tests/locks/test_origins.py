@@ -49,7 +49,20 @@ def test_what_a_browser_fetches_for_another_page_gets_nothing(browser: Browser, 
     assert browser.get("/openapi.json", **{"sec-fetch-site": "same-origin"}).status == 200
 
 
-@pytest.mark.parametrize("path", ["/", "/login?code=x", "/api/v1/task/list", "/mcp", "/metrics"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/login?code=x",
+        "/api/v1/task/list",
+        "/mcp",
+        "/metrics",
+        "/healthz",
+        "/ws",
+        "/artifacts/exec_1/out",
+        "/nowhere",
+    ],
+)
 def test_a_name_that_was_bound_to_this_machine_is_refused_everywhere(browser: Browser, path: str) -> None:
     method = browser.post if path.startswith(("/api", "/mcp")) else browser.get
     assert method(path, host="evil.example").status == 403

@@ -65,10 +65,13 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        if path == "/healthz":
-            await respond_json(send, 200, b'{"status":"ok","version":"%b"}' % __version__.encode())
-        elif path == "/mcp" or path.startswith("/mcp/"):
+        if path == "/mcp" or path.startswith("/mcp/"):
+            # It looks at Host and Origin by itself, and answers in its own way.
             await self._mcp(path, scope, receive, send)
+        elif not self._admits(scope["headers"]):
+            await respond_json(send, 403, _FOREIGN)
+        elif path == "/healthz":
+            await respond_json(send, 200, b'{"status":"ok","version":"%b"}' % __version__.encode())
         elif path == "/ws":
             await respond_json(send, 426, _UPGRADE, ((b"upgrade", b"websocket"),))
         else:
@@ -79,6 +82,11 @@ class Application:
                 told = render(error, language_of(scope, self._door.language))
                 body = msgspec.json.encode({"error": {"code": error.code, "message": told}})
                 await respond_json(send, status_of(error), body)
+
+    def _admits(self, headers: list[tuple[bytes, bytes]]) -> bool:
+        """Whether a request is for us by its name, and from no page of somebody else."""
+        told = dict(headers)
+        return self._gate.admits(told.get(b"host"), told.get(b"origin"))
 
     async def _elsewhere(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         if path.startswith("/api/") or path in ("/openapi.json", "/metrics"):
@@ -97,10 +105,7 @@ class Application:
         if self._pages is None:
             codes = Codes(self._door.settings.state_folder)
             self._pages = Pages(self._access.cookies, codes, self._door.language, self._board_key)
-        headers: dict[bytes, bytes] = dict(scope["headers"])
-        if not self._gate.admits(headers.get(b"host"), headers.get(b"origin")):
-            await respond_json(send, 403, _FOREIGN)
-        elif path == "/login":
+        if path == "/login":
             await self._pages.login(scope, send)
         elif path == "/logout":
             await self._pages.logout(scope, await self._access.cookie_names(scope), send)
@@ -115,10 +120,6 @@ class Application:
     async def _artifacts(self, path: str, scope: Scope, send: Send) -> None:
         from kumihimo.surfaces.http.artifacts import Files
 
-        headers: dict[bytes, bytes] = dict(scope["headers"])
-        if not self._gate.admits(headers.get(b"host"), headers.get(b"origin")):
-            await respond_json(send, 403, _FOREIGN)
-            return
         if self._files is None:
             self._files = Files(self._door, self._access)
         refusal = await self._files.admit(path, scope)
@@ -129,10 +130,9 @@ class Application:
 
     async def admit_watcher(self, path: str, scheme: str, headers: list[tuple[bytes, bytes]]) -> Refusal | None:
         """Who may watch: the owner, and nobody else."""
-        told = dict(headers)
         if path.partition("?")[0] != "/ws":
             return Refusal(404, "there is nothing here", ())
-        if not self._gate.admits(told.get(b"host"), told.get(b"origin")):
+        if not self._admits(headers):
             return Refusal(403, "this Host or Origin is not allowed", ())
         return await self._access.owner_alone({"headers": headers, "scheme": scheme})
 
@@ -141,10 +141,6 @@ class Application:
         from kumihimo.surfaces.http.api import PREFIX, Api
         from kumihimo.surfaces.http.openapi import document
 
-        headers: dict[bytes, bytes] = dict(scope["headers"])
-        if not self._gate.admits(headers.get(b"host"), headers.get(b"origin")):
-            await respond_json(send, 403, _FOREIGN)
-            return
         refusal = await self._access.owner_alone(scope)
         if refusal is not None:
             await _refuse(refusal, send)
