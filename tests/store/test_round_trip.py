@@ -145,8 +145,12 @@ def test_a_change_of_nothing_is_an_event_and_touches_no_row(ground: Ground) -> N
     drawn = values.executions("exec_same", ground.project, ground.tasks[0], ground.agent)
     value = msgspec.structs.replace(find(drawn, lambda _: True), origin="group")
     ground.added("executions", value)
-    change = Change(value, "execution.updated", value.queued_at, value)
-    ground.comes_back(lambda t: t.executions.save(change), "executions", value)
+    theirs = msgspec.structs.replace(value, branch="theirs")
+    ground.store.write(lambda t: t.executions.save(Change(theirs, "execution.updated", value.queued_at)))
+    cursor = ground.store.newest_cursor()
+    ground.store.write(lambda t: t.executions.save(Change(value, "execution.updated", value.queued_at, value)))
+    assert len(ground.store.events_after(cursor)) == 1
+    assert ground.store.read(lambda t: t.executions.get(value.id)) == theirs
 
 
 @pytest.mark.parametrize("letter", ["x", "組", "🧵", "\u202b"])

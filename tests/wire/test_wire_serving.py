@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from serving_kit import BOUND, Peer, answer, echo, served
+from wire_clients import until
 
 from kumihimo.wire.serving.connection import MOST_HEAD_BYTES
 
@@ -222,11 +223,8 @@ def test_a_slow_reader_holds_back_who_writes_to_it(run: Any) -> None:
         async with served(flood) as place:
             peer = Peer(*await asyncio.open_connection("127.0.0.1", place.port, limit=1024))
             await peer.say(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
-            seen = -1
-            while seen != written or not written:
-                # Until it stands still: everything on the way is full.
-                seen = written
-                await asyncio.sleep(0.2)
+            # Everything on the way is full: the event loop has said so.
+            await until(lambda: any(it.write_paused for it in place.listener.connections.all()))
             assert written < 2_000
             assert (await peer.end()).count(b"x") == 2_000 * 16_384
             peer.writer.close()
