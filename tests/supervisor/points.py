@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 _SUPERVISOR = "kumihimo.supervisor.supervisor:Supervisor"
+_STARTER = "kumihimo.supervisor.starter:Starter"
 _LAUNCHER = "kumihimo.supervisor.launcher:Launcher"
 _LAY_OUT = "kumihimo.supervisor.launcher:lay_out"
 _NURSERY = "kumihimo.engine.processes.nursery:Nursery"
@@ -41,7 +42,7 @@ RUNNING = [
     Point("before anything is claimed", [_before(f"{_RUNS}.claim_some")]),
     Point("claimed, and not committed", [_after(f"{_RUNS}.claim_some")]),
     Point("a token given, and not committed", [_after("kumihimo.services.tokens:Tokens.issue", 10)]),
-    Point("the claim is committed", [_before(f"{_SUPERVISOR}._launch")]),
+    Point("the claim is committed", [_before(f"{_STARTER}._launch")]),
     Point("before the folder is prepared", [_before(_LAY_OUT, 3)]),
     Point("the folder is prepared", [_after(_LAY_OUT, 3)], stays_away=True),
     Point("before the shell is told", [_before(f"{_NURSERY}.launch", 5)]),

@@ -29,7 +29,7 @@ def give_up(home: Home, run: Execution) -> None:
 
 def test_what_it_printed_can_be_read_when_its_host_is_heard_of_again(home: Home) -> None:
     go = home.folder / "go"
-    home.supervisor(pauses=[{"at": "kumihimo.supervisor.supervisor:Supervisor._note_starts", "file": str(go)}])
+    home.supervisor(pauses=[{"at": "kumihimo.supervisor.starter:Starter.note", "file": str(go)}])
     (run,) = home.run(home.script("one").say("hello"))
     home.until_records("end", 1)
     give_up(home, run)

@@ -131,8 +131,8 @@ def test_stop_of_what_waits_is_its_end_and_starts_nothing(home: Home) -> None:
 def test_stop_of_a_run_that_is_just_starting_ends_it(either_home: Home, reaches: str) -> None:
     """Between the claim and the first sign of life of its shell."""
     home = either_home
-    at = {"claimed": "Supervisor._launch", "launched": "Supervisor._note_starts"}[reaches]
-    slow = {"at": f"kumihimo.supervisor.supervisor:{at}", "file": str(home.folder / "go")}
+    at = {"claimed": "Starter._launch", "launched": "Starter.note"}[reaches]
+    slow = {"at": f"kumihimo.supervisor.starter:{at}", "file": str(home.folder / "go")}
     supervisor = home.supervisor(pauses=[slow])
     (run,) = home.run(home.script("one").hang())
     home.until_status(run, "starting")
@@ -165,7 +165,7 @@ def test_stop_of_a_run_whose_shell_has_not_come_to_it_ends_what_it_starts_then(h
 
 def test_stop_of_a_claimed_run_whose_supervisor_died_starts_nothing(either_home: Home) -> None:
     home = either_home
-    kill = {"at": "kumihimo.supervisor.supervisor:Supervisor._launch", "when": "before"}
+    kill = {"at": "kumihimo.supervisor.starter:Starter._launch", "when": "before"}
     (run,) = home.run(home.script("one").hang())
     assert home.supervisor(kill).wait(60) == -9
     home.board.executions.stop(run.id)

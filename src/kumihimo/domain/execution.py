@@ -196,8 +196,10 @@ class Execution(Struct, frozen=True):
             raise IllegalTransition("execution", self.id, self.status, "renew", STATES.actions(self.status))
         return Change(replace(self, lease_until=lease_until), "execution.renewed", at, self)
 
-    def start(self, at: datetime, **facts: object) -> Change[Execution]:
-        return Change(replace(self, status=self._next("start"), started_at=at, **facts), "execution.started", at, self)
+    def start(self, at: datetime, began: datetime | None = None, **facts: object) -> Change[Execution]:
+        """`began` is when, where it is written down only afterwards."""
+        started = replace(self, status=self._next("start"), started_at=began or at, **facts)
+        return Change(started, "execution.started", at, self)
 
     def complete(self, at: datetime, **facts: object) -> Change[Execution]:
         return self._end("complete", at, **{"exit_code": 0, **facts})

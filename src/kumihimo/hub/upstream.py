@@ -33,6 +33,7 @@ _OFFERS: dict[str, Any] = {"elicitation": {}}
 MOST_FAILURES = 5
 LAST_WORDS_SECONDS = 2.0
 COOLING_SECONDS = 30.0
+_LISTS = ("tools", "prompts", "resources")
 
 
 class State(StrEnum):
@@ -62,6 +63,8 @@ class Live:
         self.unused.set()
         # Whether the server would tell that a list of it has changed.
         self.hears = False
+        # Of which of its lists it would.
+        self.announces = frozenset(what for what in _LISTS if _announces(session, what))
         self.lists: dict[str, Listed] = {}
         # How often a list was said to have changed.
         self.changes = 0
@@ -148,7 +151,7 @@ class Upstream:
 
     def tells_changes(self, what: str) -> bool:
         """Whether the server says by itself that a list of it has changed, and is heard."""
-        return self._live is not None and self._live.hears and _announces(self._live.session, what)
+        return self._live is not None and self._live.hears and what in self._live.announces
 
     @contextlib.asynccontextmanager
     async def session(self, seconds: float) -> AsyncGenerator[Live]:
@@ -342,7 +345,7 @@ class Upstream:
     async def _listen(self, live: Live) -> None:
         """Hear of changes; on stdio this is also how it is known that the server has ended."""
         session, handshake = live.session, live.session.revision.handshake
-        announced = any(_announces(session, what) for what in ("tools", "prompts", "resources"))
+        announced = bool(live.announces)
         # Some servers of the older revisions ask by this stream what a call needs to know.
         if not announced and not handshake:
             return

@@ -98,6 +98,10 @@ class Connection(Protocol):
 
     def columns(self, table: str) -> list[str]: ...
 
+    def tidy(self) -> None:
+        """Do, while nobody waits, what a later command would else have to do on its way."""
+        ...
+
     def continue_numbers(self) -> None:
         """After rows were written with their numbers: go on behind the greatest."""
         ...

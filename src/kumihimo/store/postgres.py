@@ -244,6 +244,9 @@ class PostgresConnection:
         )
         return [row[0] for row in rows]
 
+    def tidy(self) -> None:
+        """Nothing to do: the server does it."""
+
     def continue_numbers(self) -> None:
         for table in ("context_entries", "handoffs", "events"):
             self.execute(

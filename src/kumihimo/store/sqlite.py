@@ -36,6 +36,11 @@ _LONGEST_SECONDS = 0.003
 _SHORTEST_SECONDS = 0.0003
 _AGING = 0.5
 _PATIENCE_ATTEMPTS = 120_000
+# What a command touches has to fit, or SQLite writes it twice; it grows only as far as it is used.
+_CACHE_KILOBYTES = 8_000
+# So many pages of the log are brought into the file by the host, when it has time. A commit that finds many more does it itself.
+_ENOUGH_LOGGED = 250
+_MOST_LOGGED = 4_000
 
 
 class SqliteDialect:
@@ -162,6 +167,12 @@ class SqliteConnection:
     def columns(self, table: str) -> list[str]:
         return [row[1] for row in self.execute(f"PRAGMA table_info({table})")]
 
+    def tidy(self) -> None:
+        _, logged, brought = self.execute("PRAGMA wal_checkpoint(NOOP)")[0]
+        if logged - brought >= _ENOUGH_LOGGED:
+            # As far as it goes without anybody waiting for it.
+            self.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
     def continue_numbers(self) -> None:
         """Nothing to do: the next number is always behind the greatest."""
 
@@ -195,6 +206,7 @@ def _open(path: Path) -> Any:
         _recognise(database, path)
         _enter_wal(database)
         database.execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF")
+        database.execute(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}; PRAGMA wal_autocheckpoint = {_MOST_LOGGED}")
     except apsw.NotADBError:
         database.close()
         raise StoreNotOurs(str(path)) from None

@@ -149,6 +149,13 @@ class Store:
         except Exception as error:
             raise self.translated(error) from error
 
+    def tidy(self) -> None:
+        """For who has time: what would else be done by a command on its way."""
+        try:
+            self.connection.tidy()
+        except Exception as error:
+            raise self.translated(error) from error
+
     def close(self) -> None:
         self.connection.close()
 

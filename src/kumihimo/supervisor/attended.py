@@ -38,7 +38,7 @@ from kumihimo.services.tasks import Reference
 from kumihimo.services.verifying import Verification, folder_of
 from kumihimo.services.workers import Worker
 from kumihimo.settings import Settings
-from kumihimo.supervisor.launcher import order_of
+from kumihimo.supervisor.launcher import WorkingPlace, order_of
 from kumihimo.supervisor.prompt import compose
 
 CANNOT_START = 126
@@ -107,6 +107,7 @@ class _Session:
             run,
             agent,
             self._folder,
+            WorkingPlace.at(Path(run.working_directory or ""), settings),
             own,
             Door(url + settings.door_path(Path(board.projects.show(run.project_id or "").working_directory))),
             compose(run, (), board.memories.decisions(run.project_id)),

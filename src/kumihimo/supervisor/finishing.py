@@ -78,7 +78,7 @@ class Finisher:
             return
         runs.observe([run.observation])
         if execution.status == "starting":
-            execution = runs.start(execution.id, execution.fence, log_path=str(run.folder.out))
+            execution = runs.start(execution.id, execution.fence, **run.beginning)
         end(execution)
 
     def _come_back(self, run: WatchedRun, execution: Execution) -> None:

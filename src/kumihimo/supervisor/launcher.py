@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from msgspec import Struct
+
 from kumihimo import settings as configuration
 from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import KumihimoError
@@ -22,6 +24,22 @@ from kumihimo.settings import HubSection, Settings
 from kumihimo.supervisor.prompt import compose
 from kumihimo.supervisor.watched_run import WatchedRun
 
+_AS_INSTALLED = configuration.Client()
+
+
+class WorkingPlace(Struct, frozen=True):
+    """A folder that agents work in, and what holds for all of them there."""
+
+    directory: Path
+    settings: Settings
+    # The git folder of a worktree lies outside it, and must be written to commit there.
+    writable: tuple[Path, ...]
+    home: Path
+
+    @staticmethod
+    def at(directory: Path, settings: Settings) -> WorkingPlace:
+        return WorkingPlace(directory, settings, _git_folders(directory), Path.home())
+
 
 class Launcher:
     def __init__(self, settings: Settings, nursery: Nursery, url: str) -> None:
@@ -34,13 +52,13 @@ class Launcher:
         self._secrets = secrets_in(os.environ)
         self._known_settings: dict[Path, tuple[tuple[float, ...], Settings]] = {}
         # Looked at within the same moment, and so the same for all that are launched in it.
-        self._current_settings: dict[Path, Settings] = {}
+        self._current_places: dict[str, WorkingPlace] = {}
         self._current_programs: dict[str, list[str]] = {}
         self._current_doors: dict[tuple[Path, HubSection], str] = {}
 
     def look_again(self) -> None:
         """Settings may have changed since something was last launched."""
-        self._current_settings.clear()
+        self._current_places.clear()
         self._current_programs.clear()
         self._current_doors.clear()
 
@@ -61,16 +79,14 @@ class Launcher:
 
         SpawnFailed, with nothing started, where something that it needs is not there.
         """
-        directory = Path(run.working_directory or "")
-        # Where the settings of this moment are known, so is the folder.
-        if directory not in self._current_settings and not directory.is_dir():
-            raise SpawnFailed(f"there is no folder {directory}")
-        settings = self._settings_at(directory)
+        place = self._place_of(run)
+        directory, settings = place.directory, place.settings
         client = client_named(run.client)
-        own = settings.clients.get(run.client, configuration.Client())
+        own = settings.clients.get(run.client, _AS_INSTALLED)
         folder = self.folder_of(run.id)
         door = Door(self._url + self._door_path(project or directory, settings))
-        order = order_of(run, defined(agent, settings), folder, own, door, compose(run, stage_before, decisions))
+        prompt = compose(run, stage_before, decisions)
+        order = order_of(run, defined(agent, settings), folder, place, own, door, prompt)
         start = client.start(order)
         argv = [*self._program(client, own), *start.argv, *own.args]
         environment = {
@@ -90,6 +106,17 @@ class Launcher:
         secrets = (*secrets_in(environment), *self._secrets)
         return WatchedRun(run, client, folder, secrets, before, shell)
 
+    def _place_of(self, run: Execution) -> WorkingPlace:
+        """Where it works. SpawnFailed where there is no such folder."""
+        name = run.working_directory or ""
+        place = self._current_places.get(name)
+        if place is None:
+            directory = Path(name)
+            if not directory.is_dir():
+                raise SpawnFailed(f"there is no folder {directory}")
+            place = self._current_places[name] = WorkingPlace.at(directory, self._settings_at(directory))
+        return place
+
     def _door_path(self, project: Path, settings: Settings) -> str:
         key = (project, settings.hub)
         if key not in self._current_doors:
@@ -104,7 +131,7 @@ class Launcher:
 
     def take_over(self, run: Execution, before: Usage) -> WatchedRun:
         """A run that another supervisor of this home started. Its secrets are those that are still known."""
-        own = self._settings_of(run).clients.get(run.client, configuration.Client())
+        own = self._settings_of(run).clients.get(run.client, _AS_INSTALLED)
         secrets = (*secrets_in(own.env), *self._secrets)
         return WatchedRun(run, client_named(run.client), self.folder_of(run.id), secrets, before)
 
@@ -116,12 +143,6 @@ class Launcher:
 
     def _settings_at(self, folder: Path) -> Settings:
         """The settings that hold in a folder: those of its repository win over the user's. Read again when a file changed."""
-        current = self._current_settings.get(folder)
-        if current is None:
-            current = self._current_settings[folder] = self._read_settings(folder)
-        return current
-
-    def _read_settings(self, folder: Path) -> Settings:
         files = (self._settings.config_folder / "config.toml", *_project_files(folder))
         stamp = tuple(_changed_at(file) for file in files)
         known = self._known_settings.get(folder)
@@ -135,26 +156,31 @@ class Launcher:
 
 
 def order_of(
-    run: Execution, agent: Agent, folder: RunFolder, own: configuration.Client, door: Door, prompt: str
+    run: Execution,
+    agent: Agent,
+    folder: RunFolder,
+    place: WorkingPlace,
+    own: configuration.Client,
+    door: Door,
+    prompt: str,
 ) -> Order:
     """What a CLI is told to do in this run."""
-    directory = Path(run.working_directory or "")
+    own_home = own.env.get("HOME")
     return Order(
         prompt=prompt,
-        working_directory=directory,
+        working_directory=place.directory,
         private_folder=folder.private,
         system_prompt=agent.system_prompt,
         model=run.model,
         resume=run.conversation,
         door=door,
-        writable=_git_folders(directory),
+        writable=place.writable,
         # Where the CLI itself will look for the user's settings.
-        home=Path(own.env.get("HOME") or Path.home()),
+        home=Path(own_home) if own_home else place.home,
     )
 
 
 def _git_folders(directory: Path) -> tuple[Path, ...]:
-    """The git folder of a worktree lies outside it, and must be written to commit there."""
     try:
         pointer = (directory / ".git").read_text("utf-8")
     except OSError:

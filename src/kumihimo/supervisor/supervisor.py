@@ -5,13 +5,9 @@ from __future__ import annotations
 import select
 import time
 from contextlib import suppress
-from pathlib import Path
 
-from kumihimo.domain.agent import Agent
-from kumihimo.domain.errors import IllegalTransition, KumihimoError, StaleFence, StoreError
+from kumihimo.domain.errors import KumihimoError, StoreError
 from kumihimo.domain.execution import Execution, Stopping
-from kumihimo.domain.observation import Usage
-from kumihimo.domain.token import Token
 from kumihimo.engine.processes.nursery import Nursery
 from kumihimo.services.board import Board
 from kumihimo.settings import Settings
@@ -21,10 +17,11 @@ from kumihimo.supervisor.admission import has_room
 from kumihimo.supervisor.ears import Ears
 from kumihimo.supervisor.finishing import Finisher
 from kumihimo.supervisor.heir import Heir
-from kumihimo.supervisor.launcher import Launcher, SpawnFailed
+from kumihimo.supervisor.launcher import Launcher
 from kumihimo.supervisor.leftovers import Leftovers
 from kumihimo.supervisor.overdue import overdue
 from kumihimo.supervisor.presence import Presence
+from kumihimo.supervisor.starter import Starter
 from kumihimo.supervisor.wake import Wake
 from kumihimo.supervisor.watched_run import WatchedRun
 
@@ -59,19 +56,18 @@ class Supervisor:
         self._launcher = Launcher(settings, self._nursery, url)
         self._leftovers = Leftovers()
         self._finisher = Finisher(board, self._leftovers, self._watch)
+        self._starter = Starter(board, self._launcher, self._watch)
         self._runs: dict[str, WatchedRun] = {}
         self._by_descriptor: dict[int, WatchedRun] = {}
         self._poll = select.epoll()
         self._over = False
         self._unpark_at = float("inf")
         self._renew_at = self._claim_at = self._look_at = self._stops_at = self._refill_at = 0.0
-        # Claimed, and not launched yet: with what each of them is given.
-        self._claimed: list[tuple[Execution, str]] = []
         self._ended: list[WatchedRun] = []
         shared = board.store.connection.dialect.row_locks
         self._look_seconds = _SHARED_LOOK_SECONDS if shared else _LOOK_SECONDS
         self._presence = Presence(settings, board, host_id, name, ears.say)
-        self._heir = Heir(board, self._launcher, host_id, self._usage_before)
+        self._heir = Heir(board, self._launcher, host_id, self._starter.usage_before)
         self._draining = False
         board.store.actor = "supervisor"
         self._wake = Wake(lambda: bell_of(board.store, work=True))
@@ -113,7 +109,7 @@ class Supervisor:
     @property
     def idle(self) -> bool:
         """Whether nothing is under way here; from any thread."""
-        return not (self._runs or self._claimed)
+        return not (self._runs or self._starter.waiting)
 
     def _turn(self) -> None:
         now = time.monotonic()
@@ -124,6 +120,8 @@ class Supervisor:
         self._finish()
         if now >= self._claim_at:
             self._claim_at = self._next_claim(more=self._claim())
+        if now >= self._starter.note_at:
+            self._starter.note(self._runs.values())
         if now >= self._stops_at:
             self._begin_stops()
             self._stops_at = time.monotonic() + _STOPS_SECONDS
@@ -171,7 +169,7 @@ class Supervisor:
     def _patience(self) -> float:
         """How long nothing needs to be done unless somebody wakes us."""
         now = time.monotonic()
-        waits = [self._renew_at - now, self._claim_at - now]
+        waits = [self._renew_at - now, self._claim_at - now, self._starter.note_at - now]
         if self._runs:
             waits.append(self._look_at - now)
         if any(run.stopping_since is not None for run in self._runs.values()):
@@ -193,7 +191,7 @@ class Supervisor:
             return True
         # With `auto` a few at a time: each may change how much room there is.
         limit = free if rule == "slots" else min(free, 20)
-        self._claimed += self._board.store.write(lambda _: self._claim_some(limit))
+        self._starter.expect(self._board.store.write(lambda _: self._claim_some(limit)))
         self._launch_claimed()
         return bool(self._board.executions.waiting(self._presence.reach)) and self._slots > len(self._runs)
 
@@ -201,73 +199,11 @@ class Supervisor:
         """Claimed with the token of each, in one transaction."""
         here = self._presence
         claimed = self._board.executions.claim_some(self._host_id, limit, fits=here.takes, reach=here.reach)
-        return [(run, self._token_for(run)) for run in claimed]
-
-    def _token_for(self, run: Execution) -> str:
-        return self._board.tokens.issue(Token("run", run.agent_id, run.project_id, run.id))
+        return [self._starter.with_token(run) for run in claimed]
 
     def _launch_claimed(self) -> None:
-        """Where the store fails in between, the rest is launched when it is back."""
-        self._launcher.look_again()
-        team: dict[str, Agent] = {}
-        decisions: dict[str | None, str] = {}
-        folders: dict[str | None, Path | None] = {}
-        while self._claimed:
+        if self._starter.launch():
             self._refill_at = time.monotonic() + _REFILL_SECONDS
-            run, token = self._claimed[0]
-            if run.agent_id not in team:
-                team[run.agent_id] = self._board.agents.show(run.agent_id)
-            if run.project_id not in decisions:
-                decisions[run.project_id] = self._board.memories.decisions(run.project_id)
-                folders[run.project_id] = self._folder_of(run.project_id)
-            self._launch(run, team[run.agent_id], token, decisions[run.project_id], folders[run.project_id])
-            self._claimed.pop(0)
-        self._note_starts()
-
-    def _folder_of(self, project_id: str | None) -> Path | None:
-        return Path(self._board.projects.show(project_id).working_directory) if project_id else None
-
-    def _launch(self, run: Execution, agent: Agent, token: str, decisions: str, project: Path | None) -> None:
-        board = self._board
-        before = board.executions.stage_before(run) if run.stage else []
-        try:
-            watched = self._launcher.launch(run, agent, token, before, self._usage_before(run), decisions, project)
-        except SpawnFailed as error:
-            board.executions.fail(run.id, run.fence, "spawn_failed", error=str(error)[:2_000])
-            return
-        self._watch(watched)
-
-    def _note_starts(self) -> None:
-        """What was launched is running: one transaction for all of them."""
-        started = [run for run in self._runs.values() if run.execution.status == "starting"]
-        if not started:
-            return
-
-        def note(_: object) -> list[Execution]:
-            runs = self._board.executions
-            return [runs.start(run.id, run.execution.fence, log_path=str(run.folder.out)) for run in started]
-
-        try:
-            noted = self._board.store.write(note)
-        except (IllegalTransition, StaleFence):
-            # We were held up for so long that some were given up.
-            noted = [self._noted_start(run) for run in started]
-        for run, execution in zip(started, noted, strict=True):
-            run.execution = execution
-
-    def _noted_start(self, run: WatchedRun) -> Execution:
-        """Of a run that was given up while we were held up it is only followed how it ends."""
-        runs = self._board.executions
-        now = runs.show(run.id)
-        if now.fence != run.execution.fence or not now.live:
-            return now
-        return runs.start(run.id, now.fence, log_path=str(run.folder.out))
-
-    def _usage_before(self, run: Execution) -> Usage:
-        """What the conversation had used before this run went on with it."""
-        if run.previous_id is None or run.conversation is None:
-            return Usage()
-        return self._board.executions.sight(run.previous_id).seen.conversation_usage
 
     # Follow
 
@@ -368,10 +304,10 @@ class Supervisor:
 
     def _take_over(self) -> None:
         """What this home has claimed and not ended."""
-        known = {*self._runs, *(run.id for run, _ in self._claimed)}
+        known = {*self._runs, *self._starter.waiting}
         for found in self._heir.inherit(known):
             if not isinstance(found, WatchedRun):
-                self._claimed.append((found, self._token_for(found)))
+                self._starter.expect([self._starter.with_token(found)])
                 continue
             self._watch(found)
             if found.execution.live and found.execution.stopping is not None and found.wrapper() is not None:
@@ -383,6 +319,8 @@ class Supervisor:
             self._say(f"the copy of the memory bank is not up to date: {trouble}")
 
     def _close(self) -> None:
+        with suppress(KumihimoError):
+            self._starter.note(self._runs.values())
         for run in list(self._runs.values()):
             with suppress(KumihimoError):
                 if run.follow():

@@ -105,6 +105,7 @@ class Verifier:
         if now >= self._tidy_at:
             self._tidy_at = now + _TIDY_SECONDS
             self._board.workers.expire_unused()
+        self._board.store.tidy()
         self._busy = close_abandoned(self._board, self._settings, self._host_id) or self._foreseeing
 
     def _verify(self, run: Execution) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from datetime import datetime
+from typing import Any
 
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.observation import Observation, Usage
@@ -36,6 +38,8 @@ class WatchedRun:
         self._capture = Capture(folder.out, secrets)
         self._observer = Observer(execution.id, client.reader(before))
         self._saved = 0
+        # When its shell was told to start it, where that was done here.
+        self.began: datetime | None = None
         # Once it is being stopped: since when, by the clock that never jumps, and what was found of it.
         self.stopping_since: float | None = None
         # It is to end at once, without the time to do so by itself.
@@ -55,6 +59,11 @@ class WatchedRun:
         while lines := self._capture.read(final=final):
             self._observer.observe(lines)
         return self._capture.position != before
+
+    @property
+    def beginning(self) -> dict[str, Any]:
+        """What is to be written down of its start."""
+        return {"log_path": str(self.folder.out), "began": self.began}
 
     @property
     def observation(self) -> Observation:

@@ -69,16 +69,20 @@ class Call:
         self._watcher: asyncio.Task[None] | None = None
         self._timer: asyncio.Handle | None = None
         self._cancelled = False
-        self._over = asyncio.Event()
+        self._over = False
+        # Made for who waits for its end, which hardly anybody does.
+        self._ended: asyncio.Event | None = None
 
     def cancel(self) -> None:
         """The client does not want the answer any more, or the server goes away."""
-        if not self._cancelled and not self._over.is_set():
+        if not self._cancelled and not self._over:
             self._cancelled = True
             self._task.cancel()
 
     async def over(self) -> None:
-        await self._over.wait()
+        if not self._over:
+            self._ended = self._ended or asyncio.Event()
+            await self._ended.wait()
 
     async def answer(self, coroutine: Coroutine[Any, Any, bytes], send: Send) -> None:
         """Wait for the answer and give it: as JSON, or as the last event where the stream has been opened."""
@@ -98,7 +102,9 @@ class Call:
                 self._timer.cancel()
             if self._watcher is not None:
                 self._watcher.cancel()
-            self._over.set()
+            self._over = True
+            if self._ended is not None:
+                self._ended.set()
         await self._conclude(answered, send)
 
     async def _conclude(self, answered: bytes | None, send: Send) -> None:

@@ -12,6 +12,7 @@ import os
 import shlex
 import signal
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
@@ -69,19 +70,29 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.out = path / "out"
-        self.err = path / "err"
-        self.private = path / "private"
+
+    @cached_property
+    def out(self) -> Path:
+        return self.path / "out"
+
+    @cached_property
+    def err(self) -> Path:
+        return self.path / "err"
+
+    @cached_property
+    def private(self) -> Path:
+        return self.path / "private"
 
     def prepare(self, prompt: str) -> None:
         """Make it, with what the agent will read. Safe to repeat while nothing was started."""
+        content = prompt.encode("utf-8", "surrogateescape")
         try:
-            self.path.mkdir(mode=0o700, exist_ok=True)
+            _write(f"{self.path}/in", content)
         except FileNotFoundError:
-            # The first run of this home.
+            # No folder was kept ready for it.
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.path.mkdir(mode=0o700, exist_ok=True)
-        _write(self.path / "in", prompt.encode("utf-8", "surrogateescape"))
+            _write(f"{self.path}/in", content)
 
     def write(self, path: Path, content: str) -> None:
         """A settings file of the agent, inside the folder."""
@@ -136,7 +147,8 @@ class RunFolder:
 
 def script(folder: RunFolder, argv: Sequence[str], environment: Mapping[str, str], directory: Path) -> bytes:
     """What to tell a shell so that it becomes the wrapper of this run. ValueError where a text can't be told."""
-    texts = [*argv, *environment.values(), str(directory), str(folder.path)]
+    there, here = str(directory), str(folder.path)
+    texts = [*argv, *environment.values(), there, here]
     if any("\0" in text for text in texts):
         raise ValueError("a NUL can't be part of a command line")
     exports = [f"export {name}={shlex.quote(value)}" for name, value in environment.items() if _is_name(name)]
@@ -144,8 +156,8 @@ def script(folder: RunFolder, argv: Sequence[str], environment: Mapping[str, str
         exports="\n".join(exports) or ":",
         nursery=NURSERY,
         mask=f"{_mask():03o}",
-        directory=shlex.quote(str(directory)),
-        folder=shlex.quote(str(folder.path)),
+        directory=shlex.quote(there),
+        folder=shlex.quote(here),
         command=" ".join(shlex.quote(word) for word in argv),
     ).encode("utf-8", "surrogateescape")
 
@@ -162,7 +174,7 @@ def _is_name(word: str) -> bool:
     return word.isascii() and word.isidentifier()
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path | str, content: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         left = memoryview(content)

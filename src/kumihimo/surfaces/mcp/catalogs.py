@@ -166,7 +166,7 @@ class ToolCall:
                 idempotent_hint=operation.idempotent,
                 open_world_hint=operation.uses_hub,
             ),
-            handler=self._handle,
+            handler=self._handler_of(operation),
             tasks="optional" if self.tool.name in TASKS else "never",
             read=self.read if self.reads_at_once else None,
         )
@@ -194,15 +194,18 @@ class ToolCall:
 
         return answer_type(self.tool.bound_operation().answer)
 
-    def _handle(self, request: Request, arguments: Raw) -> Any:
-        operation = self.tool.bound_operation()
+    def _handler_of(self, operation: Any) -> Callable[[Request, Raw], Any]:
         if operation.patience is not None:
-            return self._wait(request, arguments)
-        if operation.uses_hub:
-            from kumihimo.surfaces.mcp.through_hub import perform
+            return self._wait
+        return self._through_hub if operation.uses_hub else self._handle
 
-            return perform(self, request, arguments)
+    def _handle(self, request: Request, arguments: Raw) -> Any:
         return self(request.caller, arguments, self._beside(request) if self.tool.beside else {})
+
+    def _through_hub(self, request: Request, arguments: Raw) -> Any:
+        from kumihimo.surfaces.mcp.through_hub import perform
+
+        return perform(self, request, arguments)
 
     def _beside(self, request: Request) -> dict[str, str]:
         """What the client has told beside the arguments."""
