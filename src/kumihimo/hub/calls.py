@@ -120,14 +120,17 @@ class Calls:
             await self._wait_for_quiet(upstream, seconds)
         for fresh in (False, True):
             was_open = upstream.connected
-            live = await upstream.take(seconds)
+            live = upstream.take_at_once() or await upstream.take(seconds)
             try:
                 tool = self._known_tool(upstream, live, reference) or await self._tool(
                     upstream, live, reference, deadline - self._timing.now()
                 )
                 tries.learn(tool.repeatable)
                 if not call.checked:
-                    await self._check(call, tool)
+                    tool.check(call.params)
+                    if self.gates:
+                        await self._ask_gate(call, tool)
+                    call.checked = True
                 if call.away is not None:
                     require_no_memory(live, upstream.name, call.away)
                 return await self._send(call, upstream, live, tool, arguments, deadline - self._timing.now())
@@ -249,7 +252,10 @@ class Calls:
     async def _check(self, call: Call, tool: Tool) -> None:
         """What can be known before it is sent. HubError where it must not be."""
         tool.check(call.params)
-        gate = self.gates.get(tool.name) if self.gates else None
+        await self._ask_gate(call, tool)
+
+    async def _ask_gate(self, call: Call, tool: Tool) -> None:
+        gate = self.gates.get(tool.name)
         if gate is not None:
             answer, error = await asked(gate, call.params)
             if error is not None or not answer:
@@ -259,7 +265,6 @@ class Calls:
                     f"{tool.name} can't be carried out with these arguments{because}.",
                     {"server": tool.server, "tool": tool.short_name},
                 ) from error
-        call.checked = True
 
 
 def _encoded(call: Call) -> Raw:

@@ -162,6 +162,16 @@ class Upstream:
         finally:
             self.give_back(live)
 
+    def take_at_once(self) -> Live | None:
+        """As `take`, where there is a session already."""
+        live = self._live
+        if live is not None:
+            self.in_flight += 1
+            self.last_used = self._timing.now()
+            live.uses += 1
+            live.unused.clear()
+        return live
+
     async def take(self, seconds: float) -> Live:
         """As `session`, for who gives it back in the end. On the way of every call, where a `with` would cost more."""
         self.in_flight += 1

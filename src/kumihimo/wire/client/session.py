@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -105,7 +105,7 @@ class Session:
             raise BadAnswer(f"the tool answered {answer.result_type!r}, which was not offered to it")
         return answer
 
-    async def call_tool_raw(
+    def call_tool_raw(
         self,
         name: str,
         arguments: Mapping[str, Any] | Raw | None = None,
@@ -116,17 +116,17 @@ class Session:
         meta: Mapping[str, Any] | None = None,
         on_input: OnRequest | None = None,
         offers: Mapping[str, Any] | None = None,
-    ) -> Raw:
-        """The same, with the result as it came: for whoever passes it on."""
+    ) -> Awaitable[Raw]:
+        """The same, with the result as it came: for whoever passes it on. To be awaited at once."""
         if isinstance(arguments, Raw) and not (on_progress or on_input or meta or repeatable):
             plain = self._messenger.call_plainly(name, arguments, self._seconds if seconds is None else seconds)
             if plain is not None:
-                return await plain
+                return plain
         given = arguments if isinstance(arguments, Raw) else Raw(encode(dict(arguments or {})))
         fields = b'"name":%b,"arguments":%b' % (encode(name), given)
         beside = encode(dict(meta))[1:-1] if meta else b""
         errand = Errand("tools/call", fields, name, given, on_progress, repeatable, beside, on_input, offers)
-        return await self._messenger.run(errand, self._seconds if seconds is None else seconds)
+        return self._messenger.run(errand, self._seconds if seconds is None else seconds)
 
     async def read_resource(
         self,
