@@ -94,6 +94,7 @@ class Executions(Service):
             skip_checks=wish.skip_checks,
             unverified=wish.worktree is not None or wish.origin in ("worker", "instance"),
             host=wish.host,
+            attempt=wish.attempt,
         )
         added = transaction.executions.add(Change(execution, f"execution.{execution.status}", now))
         return execution if added else None
@@ -326,7 +327,8 @@ class Executions(Service):
 
     @lookup
     def to_be_placed(self, transaction: Transaction, answers: Collection[str]) -> Found:
-        """Workers that wait for a host, which answers to one of these words, to make their place."""
+        """Workers that wait for a host, which answers to one of these words, to make their place; and retries, which wait for
+        any host that can."""
         return transaction.executions.to_be_placed(answers)
 
     @lookup
@@ -374,5 +376,5 @@ class Executions(Service):
         """A change that makes a run done: its stage may be over with it."""
         run = self._save(transaction, change)
         stages.settle(transaction, run, change.at)
-        settle_task(transaction, run, change.at)
+        settle_task(transaction, run, change.at, self.enqueue)
         return run

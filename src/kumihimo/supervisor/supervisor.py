@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kumihimo.domain.agent import Agent
-from kumihimo.domain.errors import IllegalTransition, KumihimoError, StaleFence, StoreError
+from kumihimo.domain.errors import KumihimoError, StoreError
 from kumihimo.domain.execution import Execution, Stopping
 from kumihimo.domain.observation import Usage
 from kumihimo.domain.token import Token
@@ -25,6 +25,7 @@ from kumihimo.supervisor.launcher import Launcher, SpawnFailed
 from kumihimo.supervisor.leftovers import Leftovers
 from kumihimo.supervisor.overdue import overdue
 from kumihimo.supervisor.presence import Presence
+from kumihimo.supervisor.starts import note_starts
 from kumihimo.supervisor.wake import Wake
 from kumihimo.supervisor.watched_run import WatchedRun
 
@@ -143,6 +144,8 @@ class Supervisor:
             # A bell may have been missed. Among many we look by ourselves, and so often that nobody has to tell us.
             self._note_parked()
             self._claim_at = 0.0
+        self._end_overtaken()
+        self._look_for_retries()
 
     def _next_claim(self, *, more: bool) -> float:
         """When we look again at what waits although nobody has told us to and nothing of ours has ended."""
@@ -238,30 +241,9 @@ class Supervisor:
         self._watch(watched)
 
     def _note_starts(self) -> None:
-        """What was launched is running: one transaction for all of them."""
         started = [run for run in self._runs.values() if run.execution.status == "starting"]
-        if not started:
-            return
-
-        def note(_: object) -> list[Execution]:
-            runs = self._board.executions
-            return [runs.start(run.id, run.execution.fence, log_path=str(run.folder.out)) for run in started]
-
-        try:
-            noted = self._board.store.write(note)
-        except (IllegalTransition, StaleFence):
-            # We were held up for so long that some were given up.
-            noted = [self._noted_start(run) for run in started]
-        for run, execution in zip(started, noted, strict=True):
-            run.execution = execution
-
-    def _noted_start(self, run: WatchedRun) -> Execution:
-        """Of a run that was given up while we were held up it is only followed how it ends."""
-        runs = self._board.executions
-        now = runs.show(run.id)
-        if now.fence != run.execution.fence or not now.live:
-            return now
-        return runs.start(run.id, now.fence, log_path=str(run.folder.out))
+        if started:
+            note_starts(self._board, started)
 
     def _usage_before(self, run: Execution) -> Usage:
         """What the conversation had used before this run went on with it."""
@@ -319,6 +301,17 @@ class Supervisor:
                 stopping.begin(run)
                 self._look_at = 0.0
 
+    def _end_overtaken(self) -> None:
+        """What was given up while we were away, and others have followed since: two agents are not to be on one task."""
+        if not self._runs:
+            return
+        for execution in self._board.retries.overtaken(self._host_id):
+            run = self._runs.get(execution.id)
+            if run is not None and run.stopping_since is None and run not in self._ended:
+                self._say(f"{run.id} was given up and another run has followed it: its agent is ended")
+                stopping.begin(run)
+                self._look_at = 0.0
+
     def _stop(self, run: WatchedRun, why: Stopping) -> None:
         run.execution = self._board.executions.stop(run.id, why)
         stopping.begin(run)
@@ -350,7 +343,13 @@ class Supervisor:
             self._forget(run)
         if over:
             self._ears.left_behind([run.id for run in over])
+            self._look_for_retries()
         self._note_parked()
+
+    def _look_for_retries(self) -> None:
+        """Where we are alone, nobody but us makes the place of a run that follows another."""
+        if self._presence.alone and self._board.retries.waiting():
+            self._ears.rung(True)
 
     def _note_parked(self) -> None:
         """When the next client may be used again: nobody rings for that."""
