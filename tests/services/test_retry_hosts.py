@@ -9,6 +9,8 @@ import pytest
 
 from kumihimo.domain.execution import Execution
 from kumihimo.services.workers import Request
+from kumihimo.store.executions import Reach
+from tests.promises.replay import require_same_board
 from tests.services.conftest import Shop
 from tests.services.retrying import at_once, begin, host, lose, newest, place, waiting
 
@@ -90,6 +92,35 @@ def test_where_the_host_that_took_it_goes_before_its_place_is_made_another_takes
     assert newest(shop, task).status == "planned"
     shop.kit.board.workers.ready(again.id, prompt="mine", working_directory="/c", host_id=second)
     assert (newest(shop, task).status, newest(shop, task).working_directory) == ("queued", "/c")
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["gone", "back"])
+def test_a_retry_whose_host_is_gone_before_it_began_waits_for_another_one(shop: Shop, back: bool) -> None:
+    first, second, board = host(shop, "b"), host(shop, "c"), shop.kit.board
+    task, again = waiting(shop)
+    assert within_reach(shop, first, again)
+    board.workers.ready(
+        again.id, prompt="mine", working_directory="/b", branch="b", worktree="/b", base="c0", host_id=first
+    )
+    board.executions.lose_expired()
+    assert newest(shop, task).status == "queued"
+    host(shop, "b", lease=timedelta(0))
+    if back:
+        # It has begun after all: it is the one that claims it.
+        host(shop, "b")
+        (claimed,) = board.executions.claim_some(first, 1, reach=Reach((first,)))
+        host(shop, "b", lease=timedelta(0))
+        assert claimed.id == again.id
+    board.executions.lose_expired()
+    now = newest(shop, task)
+    if back:
+        assert now.status == "starting"
+        return
+    assert (now.id, now.status, now.attempt, now.host) == (again.id, "planned", 1, None)
+    assert (now.branch, now.worktree, now.working_directory) == (None, None, None)
+    assert board.executions.claim_some(first, 1, reach=Reach((first,))) == []
+    assert within_reach(shop, second, again)
+    require_same_board(board.store)
 
 
 def test_only_retries_are_taken(shop: Shop) -> None:

@@ -140,10 +140,14 @@ def test_in_a_folder_that_is_shared_with_a_host_that_is_gone_it_gets_a_worktree_
     assert (bench.newest(number).attempt, bench.newest(number).worktree) == (2, again.worktree)
 
 
-def test_a_retry_that_nobody_could_see_to_is_begun_when_a_host_comes_up(bench: Bench) -> None:
+@pytest.mark.parametrize("taken", [False, True], ids=["free", "taken"])
+def test_a_retry_that_nobody_could_see_to_is_begun_when_a_host_comes_up(bench: Bench, taken: bool) -> None:
     number = bench.shop.task(bench.shop.script("later").say("Done."), retries=1)
     bench.verify(bench.lost(number))
     assert bench.newest(number).status == "planned"
+    if taken:
+        # And was ended before it had made anything.
+        bench.shop.board.retries.take(bench.newest(number).id, bench.here)
     bench.shop.up()
     assert (bench.shop.over(bench.newest(number)).status, bench.newest(number).attempt) == ("completed", 1)
 

@@ -39,6 +39,7 @@ STATES = StateTable(
         ("planned", "cancel"): "cancelled",
         ("queued", "claim"): "starting",
         ("queued", "start"): "running",
+        ("queued", "unplace"): "planned",
         ("queued", "cancel"): "cancelled",
         ("starting", "start"): "running",
         ("starting", "release"): "queued",
@@ -173,6 +174,14 @@ class Execution(Struct, frozen=True):
         if self.status != "planned":
             raise IllegalTransition("execution", self.id, self.status, "take", STATES.actions(self.status))
         return Change(replace(self, host=host_id), "execution.taken", at, self)
+
+    def unplace(self, host: str | None, at: datetime) -> Change[Execution]:
+        """Whoever made its place is gone, and nothing has begun there: it waits for a place anew, as long as any other."""
+        back = replace(
+            self, status=self._next("unplace"), host=host, queued_at=at,
+            prompt="", working_directory=None, branch=None, worktree=None, base=None,
+        )  # fmt: skip
+        return Change(back, "execution.unplaced", at, self)
 
     def verify(self, at: datetime, **facts: object) -> Change[Execution]:
         """What it left behind was looked at."""

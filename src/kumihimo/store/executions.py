@@ -152,6 +152,14 @@ class Executions(Repository[Execution]):
             (*host.clients, *host.projects, *answers, microseconds(now), limit),
         )
 
+    def stranded_retries(self, now: datetime, limit: int = 100) -> list[Execution]:
+        """Retries whose place was made by a host that was gone before it began with them."""
+        return self.many(
+            "WHERE status = 'queued' AND attempt > 0 AND worktree IS NOT NULL AND EXISTS (SELECT 1 FROM hosts "
+            "WHERE hosts.id = executions.host AND hosts.lease_until <= ?) ORDER BY queued_at, id LIMIT ?",
+            (microseconds(now), limit),
+        )
+
     def is_overtaken(self, run: Execution) -> bool:
         """Whether a retry has followed it."""
         return bool(self.count("task_id = ? AND previous_id = ? AND attempt > 0", run.task_id, run.id))

@@ -3,5 +3,5 @@
 ALTER TABLE tasks ADD COLUMN retry TEXT NOT NULL DEFAULT '{"times":0,"on":["lost"]}';
 ALTER TABLE executions ADD COLUMN attempt BIGINT NOT NULL DEFAULT 0;
 
--- Retries whose place is to be made by whoever can: nearly always none.
-CREATE INDEX executions_retries ON executions (queued_at, id) WHERE status = 'planned' AND attempt > 0;
+-- Retries whose place is to be made by whoever can, or was made by a host that is gone: looked for often, and nearly never there.
+CREATE INDEX executions_retries ON executions (status, queued_at, id) WHERE attempt > 0;
