@@ -123,6 +123,27 @@ def test_a_retry_whose_host_is_gone_before_it_began_waits_for_another_one(shop: 
     require_same_board(board.store)
 
 
+def test_a_host_that_begins_with_a_retry_while_it_is_given_up_has_it_or_has_it_not(shop: Shop) -> None:
+    here, board = host(shop, "b"), shop.kit.board
+    for _ in range(2 * ROUNDS):
+        task, again = waiting(shop)
+        assert within_reach(shop, here, again)
+        board.workers.ready(again.id, prompt="go", working_directory="/b", branch="b", worktree="/b", host_id=here)
+        host(shop, "b", lease=timedelta(0))
+        claimed, lost = at_once(
+            shop,
+            lambda board: board.executions.claim_some(here, 1, reach=Reach((here,))),
+            lambda board: board.executions.lose_expired(),
+        )
+        assert lost == []
+        now = newest(shop, task)
+        assert (now.status, now.host) == (("starting", here) if claimed else ("planned", None))
+        host(shop, "b")
+        board.executions.stop(now.id)
+        if claimed:
+            board.executions.cancel(now.id, now.fence)
+
+
 def test_only_retries_are_taken(shop: Shop) -> None:
     here = host(shop, "b")
     planned = shop.kit.board.workers.open(shop.here, Request(shop.task().number, "worker")).execution
