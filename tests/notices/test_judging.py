@@ -203,3 +203,13 @@ def test_every_sentence_is_there_in_both_languages_with_the_same_facts(shop: Sho
         assert facts[0] == facts[1], key
     shop.move(shop.task(), "in_progress", "blocked")
     assert "ブロック" in shop.notices("ja")[0].title
+
+
+def test_a_run_that_another_follows_by_itself_needs_nobody(shop: Shop) -> None:
+    task = shop.move(shop.task(retries=1, retry_on=["exited"]), "in_progress")
+    shop.fail(shop.worker(task))
+    again = shop.board.work_sessions.latest(shop.here, task.number).execution
+    assert (again.attempt, shop.told()) == (1, [])
+    # Where that one does not help either, the task tells.
+    shop.board.workers.give_up(again.id, "no room", again.host)
+    assert shop.told() == [("needs_you", task.id)]

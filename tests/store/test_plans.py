@@ -39,6 +39,10 @@ QUESTIONS: dict[str, Question] = {
     "a session that starts": lambda kit, here: kit.board.work_sessions.start(here, 2),
     "a claim": lambda kit, _: kit.board.executions.claim("host"),
     "leases that ran out": lambda kit, _: kit.board.executions.lose_expired(),
+    "whether a retry waits": lambda kit, _: kit.board.retries.waiting(),
+    "retries for a host": lambda kit, _: kit.board.retries.within_reach("host_here"),
+    "runs that were overtaken": lambda kit, _: kit.board.retries.overtaken("host_here"),
+    "places to be made": lambda kit, _: kit.board.executions.to_be_placed(("host_here",)),
     "live executions": lambda kit, _: kit.board.executions.count_live(),
     "what waits in a project": lambda kit, here: kit.board.handoffs.pending(place=here),
     "what waits for an agent": lambda kit, _: kit.board.handoffs.pending(agent="coder"),
@@ -64,6 +68,7 @@ def filled(tmp_path: Path) -> tuple[BoardKit, Place, RecordingConnection]:
     for title in ("one", "two"):
         kit.board.tasks.create(here, NewTask(title, assignee="coder"))
     kit.board.executions.enqueue(Wish(kit.board.agents.show("coder"), "group"))
+    kit.board.hosts.renew("host_here", "here", 5, clients=("codex",), projects=(here.project or "",))
     return kit, here, record(kit.board.store)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from kumihimo.app import open_board
 from kumihimo.domain.errors import StoreTooNew
+from kumihimo.domain.retry import RetryPolicy
 from kumihimo.services import upkeep
 from kumihimo.services.projects import Place
 from kumihimo.services.tasks import NewTask
@@ -92,7 +93,9 @@ def test_a_board_of_an_older_version_is_opened_with_nothing_lost(
     for table, rows in kept.items():
         assert sorted(now.execute(f"SELECT {', '.join(columns[table])} FROM {table}"), key=repr) == rows, table
     here = Place(busy.board.projects.list()[0].id)
-    before = {task.task.number for task in opened.board.tasks.list(here, limit=1000).items}
+    before = {view.task.number: view.task for view in opened.board.tasks.list(here, limit=1000).items}
+    # What nobody could say at that time is as if nobody had said it.
+    assert {task.retry for task in before.values()} == {RetryPolicy()}
     made = opened.board.tasks.create(here, NewTask("after the upgrade")).task
     assert made.number not in before
     assert opened.board.store.events_after(None, 10_000)[-1].subject == made.id

@@ -14,6 +14,7 @@ from kumihimo.domain.execution import DodResult, Execution, ExecutionStatus, Fai
 from kumihimo.domain.group import Group, GroupMode, GroupStatus
 from kumihimo.domain.handoff import Handoff
 from kumihimo.domain.memory import Memory, MemoryStatus
+from kumihimo.domain.retry import RetryPolicy, RetryReason
 from kumihimo.domain.session import EndReason, Process, Session, SessionStatus
 from kumihimo.domain.task import Priority, Task, TaskStatus, TaskType
 
@@ -79,6 +80,8 @@ def tasks(identifier: str, number: int, project: str, agent: str, others: list[s
         updated_at=MOMENT,
         assigned_at=optional(MOMENT),
         depends_on=st.lists(st.sampled_from(others), unique=True, max_size=4).map(tuple),
+        host=optional(TEXT),
+        retry=st.builds(RetryPolicy, NUMBER, st.lists(one_of(RetryReason), max_size=3).map(tuple)),
     )
 
 
@@ -124,4 +127,5 @@ def executions(identifier: str, project: str, task: str, agent: str) -> st.Searc
         optional(TEXT), optional(NUMBER), one_of(ExecutionStatus), MOMENT, optional(MOMENT), optional(MOMENT),
         optional(NUMBER), optional(TEXT), optional(one_of(FailureReason)), optional(TEXT), optional(one_of(DodResult)),
         TEXTS, optional(TEXT), optional(NUMBER), optional(REPORT), optional(TEXT), optional(MOMENT), NUMBER,
+        attempt=NUMBER,
     )  # fmt: skip

@@ -39,6 +39,7 @@ STATES = StateTable(
         ("planned", "cancel"): "cancelled",
         ("queued", "claim"): "starting",
         ("queued", "start"): "running",
+        ("queued", "unplace"): "planned",
         ("queued", "cancel"): "cancelled",
         ("starting", "start"): "running",
         ("starting", "release"): "queued",
@@ -147,6 +148,8 @@ class Execution(Struct, frozen=True):
     returned: Returned | None = None
     host: str | None = None
     """Where it is to be run: the name, the id or a label of a host. Anywhere where it can be if None."""
+    attempt: int = 0
+    """Which retry of a run on its task it is: 0 is the one that somebody asked for."""
 
     @property
     def live(self) -> bool:
@@ -165,6 +168,20 @@ class Execution(Struct, frozen=True):
     def queue(self, at: datetime, **facts: object) -> Change[Execution]:
         """Its stage has come, or its place is ready. It keeps its place in the queue: who asked first is served first."""
         return Change(replace(self, status=self._next("queue"), **facts), "execution.reached", at, self)
+
+    def take(self, host_id: str, at: datetime) -> Change[Execution]:
+        """One host is going to make its place, and nobody else."""
+        if self.status != "planned":
+            raise IllegalTransition("execution", self.id, self.status, "take", STATES.actions(self.status))
+        return Change(replace(self, host=host_id), "execution.taken", at, self)
+
+    def unplace(self, host: str | None, at: datetime) -> Change[Execution]:
+        """Whoever made its place is gone, and nothing has begun there: it waits for a place anew, as long as any other."""
+        back = replace(
+            self, status=self._next("unplace"), host=host, queued_at=at,
+            prompt="", working_directory=None, branch=None, worktree=None, base=None,
+        )  # fmt: skip
+        return Change(back, "execution.unplaced", at, self)
 
     def verify(self, at: datetime, **facts: object) -> Change[Execution]:
         """What it left behind was looked at."""

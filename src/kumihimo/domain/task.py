@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kumihimo.domain.agent import AgentType, Scope
 from kumihimo.domain.event import Change
+from kumihimo.domain.retry import RetryPolicy
 from kumihimo.domain.states import StateTable
 
 TaskStatus = Literal["backlog", "todo", "in_progress", "blocked", "done", "cancelled"]
@@ -53,6 +54,7 @@ class Task(Struct, frozen=True):
     depends_on: tuple[str, ...] = ()
     host: str | None = None
     """Where its workers are to run: the name, the id or a label of a host."""
+    retry: RetryPolicy = RetryPolicy()
 
     def move(self, to: str, at: datetime, reason: str | None = None) -> Change[Task]:
         """To another status, as the table allows. The rules that need other things are the service's."""

@@ -17,6 +17,7 @@ from kumihimo.domain.errors import (
     TaskNotFound,
     TaskNotReady,
 )
+from kumihimo.domain.retry import REASONS
 from kumihimo.domain.task import Priority, Task, TaskStatus, TaskType
 from kumihimo.operations.agents import Checks, Cursor, ExcludeGlobs, Limit, WriteGlobs
 from kumihimo.operations.hosts import HostName
@@ -39,6 +40,10 @@ Assignee = Annotated[str, Meta(description="The agent that does it, by name or i
 AssigneeType = Annotated[AgentType, Meta(description="Whether an AI or a person is to do it.")]
 Parent = Annotated[str | int, Meta(description="The task of which this is a part.")]
 DependsOn = Annotated[list[str | int], Meta(description="The tasks that must be done first.")]
+Retries = Annotated[int, Meta(description="How many more runs it gets by itself when one ends badly; 0 for none.")]
+RetryOn = Annotated[
+    list[str], Meta(description=f"After which ends: {', '.join(REASONS)}. Only lost if nothing else is said.")
+]
 
 
 class CreateTask(Arguments, frozen=True):
@@ -55,6 +60,8 @@ class CreateTask(Arguments, frozen=True):
     write: WriteGlobs = []  # noqa: RUF012
     exclude: ExcludeGlobs = []  # noqa: RUF012
     host: HostName | None = None
+    retries: Retries | None = None
+    retry_on: RetryOn | None = None
 
 
 class ListTasks(Arguments, frozen=True):
@@ -89,6 +96,8 @@ class UpdateTask(Arguments, frozen=True):
     host: Annotated[
         str | None, Meta(description="Where it is to run: a host's name, id or label; '' for anywhere.")
     ] = None
+    retries: Retries | None = None
+    retry_on: RetryOn | None = None
 
 
 class ListProjectTasks(Arguments, frozen=True):
@@ -153,6 +162,8 @@ def create(call: Call, arguments: CreateTask) -> TaskView:
         write=arguments.write,
         exclude=arguments.exclude,
         host=arguments.host,
+        retries=arguments.retries,
+        retry_on=arguments.retry_on,
     )
     return call.board.tasks.create(call.place, new)
 
@@ -206,6 +217,8 @@ def update(call: Call, arguments: UpdateTask) -> TaskView:
         write=arguments.write,
         exclude=arguments.exclude,
         host=arguments.host,
+        retries=arguments.retries,
+        retry_on=arguments.retry_on,
     )
 
 

@@ -18,6 +18,7 @@ from kumihimo.services.memories import Memories
 from kumihimo.services.outputs import Outputs
 from kumihimo.services.panorama import Watch
 from kumihimo.services.projects import Projects
+from kumihimo.services.retries import Retries
 from kumihimo.services.service import Clock
 from kumihimo.services.sessions import Sessions
 from kumihimo.services.tasks import Tasks
@@ -51,6 +52,7 @@ class Board:
         self.watch = Watch(store, clock, identifiers)
         self.work_sessions = WorkSessions(store, clock, identifiers, tasks=self.tasks, executions=self.executions)
         self.workers = Workers(store, clock, identifiers, tasks=self.tasks, executions=self.executions)
+        self.retries = Retries(store, clock, identifiers)
         self.evidence = Evidences(store, clock, identifiers, tasks=self.tasks)
         self.instances = Instances(
             store, clock, identifiers, tasks=self.tasks, sessions=self.sessions, tokens=self.tokens

@@ -130,6 +130,9 @@ class Evidences(Service):
         task = transaction.tasks.lock(run.task_id)
         if task is None or task.status != "in_progress" or transaction.executions.live_on_task(task.id):
             return task
+        if transaction.executions.is_overtaken(run):
+            # What becomes of the task is for the run that followed, also when that one is over.
+            return task
         objected = objection(evidence)
         if objected is not None:
             return self._tasks.move(task, "blocked", reason=objected)

@@ -94,6 +94,7 @@ class Executions(Service):
             skip_checks=wish.skip_checks,
             unverified=wish.worktree is not None or wish.origin in ("worker", "instance"),
             host=wish.host,
+            attempt=wish.attempt,
         )
         added = transaction.executions.add(Change(execution, f"execution.{execution.status}", now))
         return execution if added else None
@@ -217,14 +218,24 @@ class Executions(Service):
     def lose_expired(
         self, transaction: Transaction, spared: Callable[[Execution], bool] = lambda _: False
     ) -> list[Execution]:
-        """Every claim whose lease ran out, whose host is gone and that nobody speaks for: its outcome is not known."""
+        """Every claim whose lease ran out, whose host is gone and that nobody speaks for: its outcome is not known. Retries
+        that such a host was going to begin wait for another one."""
         now = self.clock()
         lost: list[Execution] = []
         for found in transaction.executions.expired(now):
             execution = self._locked(transaction, found.id)
             if execution.lease_until and execution.lease_until < now and not spared(execution):
                 lost.append(self._end(transaction, execution.lose(now)))
+        self._unplace_stranded(transaction, now)
         return lost
+
+    def _unplace_stranded(self, transaction: Transaction, now: datetime) -> None:
+        """Nobody asked for that very host, and what waits for it has not begun: another one may do it."""
+        for found in transaction.executions.stranded_retries(now):
+            run = self._locked(transaction, found.id)
+            task = transaction.tasks.get(run.task_id or "")
+            if run.status == "queued" and task is not None:
+                self._save(transaction, run.unplace(task.host, now))
 
     @command
     def report(self, transaction: Transaction, execution_id: str, report: Report) -> Execution:
@@ -326,7 +337,8 @@ class Executions(Service):
 
     @lookup
     def to_be_placed(self, transaction: Transaction, answers: Collection[str]) -> Found:
-        """Workers that wait for a host, which answers to one of these words, to make their place."""
+        """Workers that wait for a host, which answers to one of these words, to make their place; and retries, which wait for
+        any host that can."""
         return transaction.executions.to_be_placed(answers)
 
     @lookup
@@ -374,5 +386,5 @@ class Executions(Service):
         """A change that makes a run done: its stage may be over with it."""
         run = self._save(transaction, change)
         stages.settle(transaction, run, change.at)
-        settle_task(transaction, run, change.at)
+        settle_task(transaction, run, change.at, self.enqueue)
         return run

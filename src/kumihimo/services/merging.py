@@ -62,10 +62,10 @@ class Merger:
 
     def _merge(self, candidate: Candidate, *, skip_checks: bool, remove: bool) -> MergeResult:
         run = candidate.run
+        if run.status == "planned" or (run.live and run.branch is not None):
+            raise NothingToMerge(candidate.name, "still_at_work", run=run.id)
         if run.branch is None or run.worktree is None:
             raise NothingToMerge(candidate.name, "no_branch")
-        if run.live:
-            raise NothingToMerge(candidate.name, "still_at_work", run=run.id)
         worktrees = workplaces.open_worktrees(candidate.project)
         target = worktrees.repository.target()
         with alone(worktrees.repository.notes / "merge.lock"):

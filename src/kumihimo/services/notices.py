@@ -102,8 +102,9 @@ class Notices:
         if task is None:
             news = (event.kind == "execution.reported" and run.live) or (event.kind in ENDED and run.report is None)
         else:
-            # Its report moves nothing: its end does. Where that has blocked the task, the task tells.
-            news = event.kind in ENDED and task.status != "blocked"
+            # Its report moves nothing: its end does. Where that has blocked the task, the task tells; where another run
+            # follows by itself, nobody is needed.
+            news = event.kind in ENDED and task.status != "blocked" and not transaction.executions.is_overtaken(run)
         verdict = _verdict(run)
         if not news or verdict is None or (verdict[0] == "done" and (task is not None or run.group_id is not None)):
             return

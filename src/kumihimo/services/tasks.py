@@ -11,6 +11,7 @@ from kumihimo.domain import text
 from kumihimo.domain.agent import Agent, AgentType, Scope
 from kumihimo.domain.errors import DependencyCycle, InvalidValue, TaskHeld, TaskNotFound, TaskNotReady
 from kumihimo.domain.event import Change
+from kumihimo.domain.retry import RetryPolicy
 from kumihimo.domain.task import ASSIGNABLE, ENDED, Priority, Task, TaskStatus, TaskType
 from kumihimo.services import agents, projects
 from kumihimo.services.hosts import pinned
@@ -50,6 +51,8 @@ class NewTask(msgspec.Struct, frozen=True):
     write: Sequence[str] = ()
     exclude: Sequence[str] = ()
     host: str | None = None
+    retries: int | None = None
+    retry_on: Sequence[str] | None = None
 
 
 def find(transaction: Transaction, place: Place, reference: Reference) -> Task:
@@ -124,6 +127,7 @@ class Tasks(Service):
             assigned_at=now if assignee else None,
             depends_on=self._dependencies(transaction, here, new.depends_on),
             host=pinned(transaction, new.host or None),
+            retry=RetryPolicy().changed(new.retries, new.retry_on),
         )
         transaction.tasks.add_task(Change(task, "task.created", now))
         if new.status not in ("backlog", "todo"):
@@ -270,6 +274,7 @@ class Tasks(Service):
         if "host" in fields:
             # Nothing: anywhere.
             checked["host"] = pinned(transaction, fields["host"] or None)
+        checked["retry"] = task.retry.changed(fields.get("retries"), fields.get("retry_on"))
         changes = {name: value for name, value in checked.items() if getattr(task, name) != value}
         if not changes:
             return task

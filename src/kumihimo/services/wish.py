@@ -38,3 +38,5 @@ class Wish(msgspec.Struct, frozen=True):
     skip_checks: bool = False
     # Where it is to be run: the name, the id or a label of a host.
     host: str | None = None
+    # Which retry of a run on its task.
+    attempt: int = 0

@@ -129,10 +129,12 @@ class Workers(Service):
         branch: str | None = None,
         worktree: str | None = None,
         base: str | None = None,
+        host_id: str | None = None,
     ) -> Worker:
-        """Its place is made: it may begin."""
+        """Its place is made: it may begin. What was made on a host that has not taken the run, or no longer has it, is not
+        its place."""
         run = self._locked(transaction, execution_id)
-        if run.status != "planned":
+        if run.status != "planned" or (run.attempt and run.host != host_id):
             return self._view(transaction, run)
         change = run.queue(
             self.clock(),
@@ -147,10 +149,10 @@ class Workers(Service):
         return self._view(transaction, change.value)
 
     @command
-    def give_up(self, transaction: Transaction, execution_id: str, reason: str) -> None:
+    def give_up(self, transaction: Transaction, execution_id: str, reason: str, host_id: str | None = None) -> None:
         """Its place could not be made. The task waits for somebody who can help."""
         run = self._locked(transaction, execution_id)
-        if run.status == "planned":
+        if run.status == "planned" and not (run.attempt and run.host != host_id):
             change = run.cancel(self.clock(), error=reason, unverified=False)
             transaction.executions.save(change)
             task = transaction.tasks.lock(run.task_id or "")

@@ -44,6 +44,17 @@ def task_name(project: Project, number: int) -> str:
     return f"task-{number}" if whole else f"task-{number}-{project.id}"
 
 
+def held_elsewhere(board: Board, project: Project, name: str, host_id: str) -> bool:
+    """Whether a run of another host has it, in a folder that hosts share."""
+    holder = open_worktrees(project).holder(name)
+    if holder is None or not holder.startswith("exec_"):
+        return False
+    try:
+        return board.executions.show(holder).host_id not in (None, host_id)
+    except ExecutionNotFound:
+        return False
+
+
 def require_free(board: Board, worktrees: Worktrees, name: str) -> None:
     """WorktreeHeld while what was done in it is looked at or merged. A run that works in it is for others to judge."""
     holder = worktrees.holder(name)

@@ -27,7 +27,7 @@ _COLUMNS = "seq, kind, subject, project_id, actor, at, data"
 _WORK = frozenset(
     f"execution.{word}"
     for word in (
-        "queued", "reached", "released", "planned", "stopping",
+        "queued", "reached", "released", "planned", "unplaced", "stopping",
         "completed", "failed", "timed_out", "cancelled", "lost", "reported", "verified", "merged",
     )
 )  # fmt: skip

@@ -8,6 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from kumihimo.domain.execution import Execution, ExecutionStatus, Report, Returned
+from kumihimo.domain.host import Host
 from kumihimo.store.filters import Where
 from kumihimo.store.mapping import TableMapping, microseconds
 from kumihimo.store.paging import Page, decode, encode
@@ -80,6 +81,7 @@ def _among(column: str, values: Collection[str]) -> str:
 
 
 EVERYTHING_FREE = Reach()
+_RETRY = "status = 'planned' AND attempt > 0"
 _QUEUED = (
     "status = 'queued' AND origin IN ('group', 'worker') AND NOT EXISTS "
     "(SELECT 1 FROM parked_clients WHERE parked_clients.client = executions.client AND until > ?)"
@@ -129,11 +131,38 @@ class Executions(Repository[Execution]):
         )
 
     def to_be_placed(self, answers: Collection[str], limit: int = 20) -> list[Execution]:
-        """Workers that wait for a place on one host, whoever asked for them."""
+        """Workers that wait for a place on one host, whoever asked for them; and behind them retries, wherever those may go."""
         return self.many(
-            f"WHERE status = 'planned' AND origin = 'worker' AND {_among('host', answers)} ORDER BY queued_at, id LIMIT ?",
+            f"WHERE status = 'planned' AND origin = 'worker' AND (attempt > 0 OR {_among('host', answers)}) "
+            "ORDER BY attempt, queued_at, id LIMIT ?",
             (*answers, limit),
         )
+
+    def any_retry(self) -> bool:
+        """Whether a retry waits for somebody to make its place."""
+        return bool(self._connection.execute(f"SELECT 1 FROM executions WHERE {_RETRY} LIMIT 1"))
+
+    def retries_for(self, host: Host, now: datetime, limit: int = 20) -> list[Execution]:
+        """Retries that a host could do, and that no host has taken which takes work."""
+        answers = (host.id, host.name, *host.labels)
+        return self.many(
+            f"WHERE {_RETRY} AND {_among('client', host.clients)} AND {_among('project_id', host.projects)} "
+            f"AND (host IS NULL OR {_among('host', answers)} OR EXISTS (SELECT 1 FROM hosts WHERE hosts.id = executions.host "
+            "AND (hosts.lease_until <= ? OR hosts.draining = 1))) ORDER BY queued_at, id LIMIT ?",
+            (*host.clients, *host.projects, *answers, microseconds(now), limit),
+        )
+
+    def stranded_retries(self, now: datetime, limit: int = 100) -> list[Execution]:
+        """Retries whose place was made by a host that was gone before it began with them."""
+        return self.many(
+            "WHERE status = 'queued' AND attempt > 0 AND worktree IS NOT NULL AND EXISTS (SELECT 1 FROM hosts "
+            "WHERE hosts.id = executions.host AND hosts.lease_until <= ?) ORDER BY queued_at, id LIMIT ?",
+            (microseconds(now), limit),
+        )
+
+    def is_overtaken(self, run: Execution) -> bool:
+        """Whether a retry has followed it."""
+        return bool(self.count("task_id = ? AND previous_id = ? AND attempt > 0", run.task_id, run.id))
 
     def stopping(self, owner: str) -> list[Execution]:
         return self.many("WHERE owner = ? AND stopping IS NOT NULL", (owner,))
@@ -262,7 +291,9 @@ class Executions(Repository[Execution]):
         )
 
     def live_on_task(self, task_id: str) -> bool:
-        return bool(self.count("task_id = ? AND status IN ('queued', 'starting', 'running')", task_id))
+        """Whether somebody is at work on it, or is going to be as soon as its place is made."""
+        live = "status IN ('queued', 'starting', 'running') OR status = 'planned' AND origin = 'worker'"
+        return bool(self.count(f"task_id = ? AND ({live})", task_id))
 
     def expired(self, now: datetime, limit: int = 100) -> list[Execution]:
         """Claims whose lease ran out, and whose host has not said for as long that it lives."""
@@ -277,6 +308,15 @@ class Executions(Repository[Execution]):
         return self.many(
             "WHERE host_id = ? AND status = 'lost' AND returned IS NULL ORDER BY queued_at DESC, id DESC LIMIT ?",
             (host_id, limit),
+        )
+
+    def overtaken(self, host_id: str) -> list[Execution]:
+        """Of `lost_of`, those that a retry has followed."""
+        return self.many(
+            "WHERE host_id = ? AND status = 'lost' AND returned IS NULL AND EXISTS (SELECT 1 FROM executions AS later WHERE "
+            "later.task_id = executions.task_id AND later.previous_id = executions.id AND later.attempt > 0) "
+            "ORDER BY queued_at, id",
+            (host_id,),
         )
 
     def running_in_group(self, group_id: str) -> int:

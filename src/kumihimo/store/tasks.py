@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from kumihimo.domain.agent import Scope
 from kumihimo.domain.event import Change
+from kumihimo.domain.retry import RetryPolicy
 from kumihimo.domain.task import Task, TaskStatus
 from kumihimo.store.filters import Where
 from kumihimo.store.mapping import TableMapping
@@ -18,7 +19,7 @@ class Tasks(Repository[Task]):
         "tasks",
         Task,
         times=("created_at", "updated_at", "assigned_at"),
-        json={"dod": tuple[str, ...], "scope": Scope},
+        json={"dod": tuple[str, ...], "scope": Scope, "retry": RetryPolicy},
         derived={
             # Most tasks wait for nothing: asking whether there is anything costs a tenth of putting it together.
             "depends_on": "CASE WHEN EXISTS (SELECT 1 FROM task_dependencies WHERE task_id = tasks.id) THEN"

@@ -10,7 +10,7 @@ from msgspec import Struct
 class Ears(Struct, frozen=True):
     """`say` takes what a person should read; `left_behind` which runs are over, for somebody has to look at their traces and
     keep their proof; `streams_grew` that more is known of what agents print; `rung` that something has happened on the
-    board, and whether it has other hosts."""
+    board, and whether somebody may want a place to be made here."""
 
     say: Callable[[str], None]
     left_behind: Callable[[list[str]], None] = lambda _: None

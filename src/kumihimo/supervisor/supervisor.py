@@ -141,6 +141,8 @@ class Supervisor:
             # A bell may have been missed. Among many we look by ourselves, and so often that nobody has to tell us.
             self._note_parked()
             self._claim_at = 0.0
+        self._end_overtaken()
+        self._look_for_retries()
 
     def _next_claim(self, *, more: bool) -> float:
         """When we look again at what waits although nobody has told us to and nothing of ours has ended."""
@@ -255,6 +257,17 @@ class Supervisor:
                 stopping.begin(run)
                 self._look_at = 0.0
 
+    def _end_overtaken(self) -> None:
+        """What was given up while we were away, and others have followed since: two agents are not to be on one task."""
+        if not self._runs:
+            return
+        for execution in self._board.retries.overtaken(self._host_id):
+            run = self._runs.get(execution.id)
+            if run is not None and run.stopping_since is None and run not in self._ended:
+                self._say(f"{run.id} was given up and another run has followed it: its agent is ended")
+                stopping.begin(run)
+                self._look_at = 0.0
+
     def _stop(self, run: WatchedRun, why: Stopping) -> None:
         run.execution = self._board.executions.stop(run.id, why)
         stopping.begin(run)
@@ -286,7 +299,13 @@ class Supervisor:
             self._forget(run)
         if over:
             self._ears.left_behind([run.id for run in over])
+            self._look_for_retries()
         self._note_parked()
+
+    def _look_for_retries(self) -> None:
+        """Where we are alone, nobody but us makes the place of a run that follows another."""
+        if self._presence.alone and self._board.retries.waiting():
+            self._ears.rung(True)
 
     def _note_parked(self) -> None:
         """When the next client may be used again: nobody rings for that."""

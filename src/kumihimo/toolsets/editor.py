@@ -20,7 +20,7 @@ _EditorStatus = Annotated[
 ]
 _Urgency = Annotated[Priority, Meta(description="How much it matters.")]
 _TASK_ARGUMENTS = {"assignee_type": "assigneeType"}
-_PLANNING = ("depends_on", "parent", "dod", "write", "exclude", "host")
+_PLANNING = ("depends_on", "parent", "dod", "write", "exclude", "host", "retries", "retry_on")
 
 
 def memory(call: Call, _: dict[str, str], __: Language) -> str:

@@ -31,7 +31,7 @@ TOOLSET = Toolset(
         Tool("update_task_status", "task.update", "Update the status of a task", tasks.TaskAnswer, tasks.one,
              names={"task": "task_id"}, types={"task": _TaskIdType, "status": _Status}, required=("status",),
              without=("title", "description", "priority", "type", "assignee", "assignee_type", "depends_on", "parent",
-                      "force", "dod", "write", "exclude", "host")),
+                      "force", "dod", "write", "exclude", "host", "retries", "retry_on")),
         Tool("assign_task", "task.assign", "Assign a task", tasks.TaskAnswer, tasks.one,
              names={"task": "task_id", "agent": "assignee_id"}, types={"task": _TaskIdType}),
         Tool("get_agent_profile", "agent.show", "Get the profile of an agent", agents.AgentAnswer, agents.one,

@@ -139,6 +139,9 @@ PROBLEMS: dict[str, str] = {
     "worktree_gone": "had its work in {worktree}, which is gone, and so is the branch {branch}. If there is a snapshot, "
     "bring it back: kumi worktree restore {name}",
     "no_such_host": "is the name, the id or a label of a host. {value} is none: there are {choices} (`kumi host ls`).",
+    "not_a_count": "is {value}; it must be a number from 0, for none, to {most}.",
+    "no_retries": "says after which ends a run is tried again; say with `retries` how often, at least once.",
+    "not_to_be_retried": "is '{value}', after which nothing is tried again by itself. Choose among: {choices}.",
     "branch_elsewhere": "has its work on the branch {branch}, which is on the host {host}: {reason}. Push it there to the "
     "project's remote, or merge it there.",
     "host_gone": "which is gone. Start it again there (`kumi up`). Where [artifacts] names a folder or a bucket, files of runs "

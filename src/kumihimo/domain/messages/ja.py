@@ -138,6 +138,9 @@ PROBLEMS: dict[str, str] = {
     "uncommitted": "には {worktree} に未コミットの変更があります: {files}。コミットまたは破棄してから、もう一度マージしてください。",
     "worktree_gone": "の作業場所 {worktree} とブランチ {branch} がありません。スナップショットがあれば復元できます: kumi worktree restore {name}",
     "no_such_host": "にはホストの名前・ID・ラベルを指定します。{value} はありません。あるのは {choices} です (`kumi host ls`)。",
+    "not_a_count": "が {value} です。0(なし)から {most} までの数にしてください。",
+    "no_retries": "はどう終わったときにやり直すかを示します。`retries` で回数(1 以上)も指定してください。",
+    "not_to_be_retried": "が「{value}」です。そのように終わったものは自動ではやり直しません。次から選んでください: {choices}。",
     "branch_elsewhere": "の作業はホスト {host} のブランチ {branch} にあります: {reason}。そこでプロジェクトのリモートにプッシュするか、"
     "そこでマージしてください。",
     "host_gone": "このホストは停止しています。そこで `kumi up` を実行してください。[artifacts] にフォルダーかバケットを指定すると、"

@@ -221,6 +221,7 @@ HEADINGS_JA: dict[str, str] = {
     "dod": "完了条件",
     "write": "書き込み可",
     "exclude": "除外",
+    "retry": "やり直し",
     "createdAt": "作成",
     "updatedAt": "更新",
     "acceptedAt": "受領",

@@ -111,13 +111,14 @@ class Keeper:
             self._depositing = threading.Thread(target=self._run, args=(self._depositor,), name="kumi-deposits")
             self._depositing.start()
 
-    def _rung(self, shared: bool) -> None:
+    def _rung(self, wanted: bool) -> None:
         self._verifier.stir()
-        if shared:
-            self._look_for_others()
+        if wanted:
+            self._make_places()
 
-    def _look_for_others(self) -> None:
-        """Somebody on another host may want a worker here. Most homes are alone and never need this."""
+    def _make_places(self) -> None:
+        """Somebody on another host may want a worker here, or one that is to follow another waits. Most homes never need
+        this."""
         if self._places is None and not self._over.is_set():
             host = host_id(self._settings.state_folder)
             self._places = PlaceMaker(self._settings, open_board(self._settings), host, self._journal.say)

@@ -118,6 +118,7 @@ class AgentAnswer(ListedAgent, frozen=True):
     task_id: str | None
     host: str | None
     returned: ReturnedAnswer | UnsetType = UNSET
+    attempt: int | UnsetType = UNSET
 
 
 class DoneAgent(Answer, frozen=True):
@@ -217,6 +218,7 @@ def agent(it: Sight) -> AgentAnswer:
         task_id=run.task_id,
         host=run.host_id,
         returned=_returned(run) or UNSET,
+        attempt=run.attempt or UNSET,
     )
 
 

@@ -10,6 +10,13 @@ from kumihimo.services.tasks import TaskView
 from kumihimo.toolsets.camel.answer import Answer
 
 
+class RetryAnswer(Answer, frozen=True):
+    """How often a run that ended badly is followed by another, and after which ends."""
+
+    times: int
+    on: list[str]
+
+
 class TaskAnswer(Answer, frozen=True):
     id: int
     task_id: str
@@ -32,6 +39,7 @@ class TaskAnswer(Answer, frozen=True):
     created_at: datetime
     updated_at: datetime
     host: str | UnsetType = UNSET
+    retry: RetryAnswer | UnsetType = UNSET
 
 
 class TasksAnswer(Answer, frozen=True):
@@ -63,4 +71,5 @@ def task(view: TaskView) -> TaskAnswer:
         created_at=it.created_at,
         updated_at=it.updated_at,
         host=it.host or UNSET,
+        retry=RetryAnswer(times=it.retry.times, on=list(it.retry.on)) if it.retry.times else UNSET,
     )
