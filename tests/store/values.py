@@ -127,5 +127,5 @@ def executions(identifier: str, project: str, task: str, agent: str) -> st.Searc
         optional(TEXT), optional(NUMBER), one_of(ExecutionStatus), MOMENT, optional(MOMENT), optional(MOMENT),
         optional(NUMBER), optional(TEXT), optional(one_of(FailureReason)), optional(TEXT), optional(one_of(DodResult)),
         TEXTS, optional(TEXT), optional(NUMBER), optional(REPORT), optional(TEXT), optional(MOMENT), NUMBER,
-        attempt=NUMBER,
+        attempt=NUMBER, writes=TEXTS,
     )  # fmt: skip

@@ -90,6 +90,27 @@ def test_runs_whose_declared_scopes_overlap_are_not_started_together_and_others_
     assert started["monotonic"] >= ended["monotonic"]
 
 
+def test_a_scope_that_only_the_settings_have_keeps_runs_apart_as_well(workshop: Workshop) -> None:
+    file = workshop.folder / "kumi.toml"
+    file.write_text('[agents.coder]\nscope = { write = ["settled/**"] }\n')
+    gate = workshop.gate()
+    try:
+        first = workshop.worker(workshop.task(workshop.script("settled").wait(gate)))
+        second = workshop.worker(workshop.task(workshop.script("later").wait(gate)))
+    finally:
+        file.unlink()
+    apart = workshop.worker(workshop.task(workshop.script("beside").wait(gate), write=["elsewhere/**"]))
+    until(lambda: workshop.records("start", "settled") and workshop.records("start", "beside"))
+    # The one behind it was started: it was looked at, and held.
+    assert workshop.show(second).status == "queued"
+    gate.touch()
+    for run in (first, second, apart):
+        assert workshop.over(run).status == "completed"
+    (ended,) = workshop.records("end", "settled")
+    (started,) = workshop.records("start", "later")
+    assert started["monotonic"] >= ended["monotonic"]
+
+
 def test_a_session_whose_scope_overlaps_with_a_run_under_way_is_not_begun_and_can_be_later(workshop: Workshop) -> None:
     gate = workshop.gate()
     first = workshop.worker(workshop.task(workshop.script("holder").wait(gate), write=["lap/**"]))

@@ -150,6 +150,8 @@ class Execution(Struct, frozen=True):
     """Where it is to be run: the name, the id or a label of a host. Anywhere where it can be if None."""
     attempt: int = 0
     """Which retry of a run on its task it is: 0 is the one that somebody asked for."""
+    writes: tuple[str, ...] = ()
+    """What it may write, as its task, its agent and the settings had it when its place was made. Anything where that is empty."""
 
     @property
     def live(self) -> bool:
@@ -179,7 +181,7 @@ class Execution(Struct, frozen=True):
         """Whoever made its place is gone, and nothing has begun there: it waits for a place anew, as long as any other."""
         back = replace(
             self, status=self._next("unplace"), host=host, queued_at=at,
-            prompt="", working_directory=None, branch=None, worktree=None, base=None,
+            prompt="", working_directory=None, branch=None, worktree=None, base=None, writes=(),
         )  # fmt: skip
         return Change(back, "execution.unplaced", at, self)
 

@@ -95,6 +95,7 @@ class Executions(Service):
             unverified=wish.worktree is not None or wish.origin in ("worker", "instance"),
             host=wish.host,
             attempt=wish.attempt,
+            writes=wish.writes,
         )
         added = transaction.executions.add(Change(execution, f"execution.{execution.status}", now))
         return execution if added else None

@@ -40,6 +40,10 @@ def undeclared_beside(transaction: Transaction, run: Execution) -> list[Executio
 
 
 def _declared(transaction: Transaction, run: Execution) -> tuple[str, ...]:
+    """What was declared for it when its place was made: the settings have a word in that, which only who makes places reads.
+    Of a run that has no place of its own, what the board knows."""
+    if run.writes:
+        return run.writes
     task = transaction.tasks.get(run.task_id) if run.task_id else None
     agent = transaction.agents.get(run.agent_id)
     return scope_of(task, agent).write if task and agent else ()

@@ -56,6 +56,7 @@ def _tried_again(transaction: Transaction, run: Execution, task: Task, enqueue: 
         skip_checks=run.skip_checks,
         host=task.host,
         attempt=run.attempt + 1,
+        writes=run.writes if placed else (),
     )
     return enqueue(wish)
 

@@ -40,3 +40,5 @@ class Wish(msgspec.Struct, frozen=True):
     host: str | None = None
     # Which retry of a run on its task.
     attempt: int = 0
+    # What it may write, where its place is there already.
+    writes: tuple[str, ...] = ()

@@ -129,6 +129,7 @@ class Workers(Service):
         branch: str | None = None,
         worktree: str | None = None,
         base: str | None = None,
+        writes: tuple[str, ...] = (),
         host_id: str | None = None,
     ) -> Worker:
         """Its place is made: it may begin. What was made on a host that has not taken the run, or no longer has it, is not
@@ -143,6 +144,7 @@ class Workers(Service):
             branch=branch,
             worktree=worktree,
             base=base,
+            writes=writes,
             unverified=run.origin == "worker" or worktree is not None,
         )
         transaction.executions.save(change)

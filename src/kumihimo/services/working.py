@@ -110,9 +110,8 @@ def _ready(board: Board, settings: Settings, worker: Worker, workplace: Workplac
     agent = defined(worker.agent, settings)
     branch = workplace.worktree.branch if workplace else None
     known = board.workers.knowledge(worker.task.id)
-    prompt = briefs.compose(
-        worker.task, known, worker.scope_with(agent), checks_of(worker.task, agent, settings), branch
-    )
+    scope = worker.scope_with(agent)
+    prompt = briefs.compose(worker.task, known, scope, checks_of(worker.task, agent, settings), branch)
     before = _before(board, worker)
     return board.workers.ready(
         worker.execution.id,
@@ -121,5 +120,6 @@ def _ready(board: Board, settings: Settings, worker: Worker, workplace: Workplac
         branch=branch,
         worktree=str(workplace.worktree.path) if workplace else None,
         base=workplace.base if workplace else None,
+        writes=scope.write,
         host_id=here,
     )

@@ -99,6 +99,7 @@ class Executions(Repository[Execution]):
             "report": Report,
             "survivors": tuple[int, ...],
             "returned": Returned,
+            "writes": tuple[str, ...],
         },
     )
 
