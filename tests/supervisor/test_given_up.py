@@ -30,11 +30,28 @@ def give_up(home: Home, run: Execution) -> None:
 def test_what_it_printed_can_be_read_when_its_host_is_heard_of_again(home: Home) -> None:
     go = home.folder / "go"
     home.supervisor(pauses=[{"at": "kumihimo.supervisor.starter:Starter.note", "file": str(go)}])
-    (run,) = home.run(home.script("one").say("hello"))
-    home.until_records("end", 1)
+    gate = home.folder / "gate"
+    (run,) = home.run(home.script("one").say("hello").wait(gate))
+    home.until_records("start", 1)
     give_up(home, run)
+    gate.touch()
+    home.until_records("end", 1)
     go.touch()
     until(lambda: home.show(run).returned, "what its host knows")
     assert home.show(run).status == "lost"
     assert sum('"hello"' in line for line in home.lines(run)) == 1
     assert home.seen(run).lines == len(home.lines(run))
+
+
+def test_an_agent_has_started_when_it_began_and_not_when_that_was_written_down(home: Home) -> None:
+    go = home.folder / "go"
+    home.supervisor(pauses=[{"at": "kumihimo.supervisor.starter:Starter.note", "file": str(go)}])
+    (run,) = home.run(home.script("one").wait(home.folder / "gate"))
+    home.until_records("start", 1)
+    known = home.board.clock()
+    assert home.show(run).status == "starting"
+    go.touch()
+    started = until(lambda: home.show(run).started_at, "the word that it has started")
+    assert started < known
+    (home.folder / "gate").touch()
+    assert until(lambda: not home.show(run).live and home.show(run)).status == "completed"
