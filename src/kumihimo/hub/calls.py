@@ -15,6 +15,7 @@ from kumihimo.hub.caching import SECONDS, Cache
 from kumihimo.hub.call import Call
 from kumihimo.hub.errors import Code, HubError, unknown_server
 from kumihimo.hub.lists import Lists
+from kumihimo.hub.live import Live
 from kumihimo.hub.local import LocalTool, asked, carry_out
 from kumihimo.hub.naming import Names, Reference, not_found
 from kumihimo.hub.permission import EVERYTHING, Permission
@@ -24,7 +25,7 @@ from kumihimo.hub.retrying import Tries
 from kumihimo.hub.statistics import Counts
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import CanExecute, Tool
-from kumihimo.hub.upstream import Live, Upstream, require_no_memory
+from kumihimo.hub.upstream import Upstream, require_no_memory
 from kumihimo.wire.client.errors import ClientError, ConnectionFailed
 from kumihimo.wire.errors import RpcError
 

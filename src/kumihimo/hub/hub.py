@@ -19,6 +19,7 @@ from kumihimo.hub.configuration_file import Configuration
 from kumihimo.hub.errors import Code, HubClosed, HubError, unknown_server
 from kumihimo.hub.guardian import VARIABLE, Guardian
 from kumihimo.hub.lists import Lists
+from kumihimo.hub.live import Live
 from kumihimo.hub.local import local_tool
 from kumihimo.hub.offers import Offers
 from kumihimo.hub.permission import EVERYTHING, Permission
@@ -28,7 +29,7 @@ from kumihimo.hub.serena import Serena, serena_among
 from kumihimo.hub.statistics import Counts
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import CanExecute, Table, Tool
-from kumihimo.hub.upstream import Live, State, Upstream, require_no_memory
+from kumihimo.hub.upstream import State, Upstream, require_no_memory
 
 
 class Hub:

@@ -9,10 +9,11 @@ from typing import Any
 
 from kumihimo.hub.errors import Code, HubError
 from kumihimo.hub.faults import unreachable
+from kumihimo.hub.live import Listed, Live
 from kumihimo.hub.registry import Registry
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import Table, Tool
-from kumihimo.hub.upstream import COOLING_SECONDS, Listed, Live, Upstream
+from kumihimo.hub.upstream import COOLING_SECONDS, Upstream
 from kumihimo.wire.client.errors import ClientError
 from kumihimo.wire.client.listing import Kind
 from kumihimo.wire.errors import METHOD_NOT_FOUND, RpcError

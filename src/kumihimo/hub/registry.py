@@ -9,8 +9,9 @@ from pathlib import Path
 from kumihimo.domain.errors import ConfigError
 from kumihimo.hub.configuration_file import Definition
 from kumihimo.hub.errors import Code, HubError
+from kumihimo.hub.live import Live
 from kumihimo.hub.timing import Timing
-from kumihimo.hub.upstream import Live, Upstream
+from kumihimo.hub.upstream import Upstream
 
 
 class Registry:

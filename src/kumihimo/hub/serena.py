@@ -16,12 +16,12 @@ import msgspec
 
 from kumihimo.hub import serena_tools
 from kumihimo.hub.errors import Code, HubError
+from kumihimo.hub.live import Live
 from kumihimo.hub.registry import Registry
 from kumihimo.hub.results import Answer, Metadata, failed
 from kumihimo.hub.serena_project import NAME, is_serena
 from kumihimo.hub.serena_tools import KINDS, WAYS, Kind, Way
 from kumihimo.hub.tools import Tool
-from kumihimo.hub.upstream import Live
 
 _REPL = "serena_repl"
 _ITS_TOOLS = {"find_symbol", "get_symbols_overview", "find_referencing_symbols"}

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from kumihimo import __version__
 from kumihimo.hub.configuration import ServerConfig
 from kumihimo.hub.errors import Code, HubError
 from kumihimo.hub.faults import fault, unreachable
+from kumihimo.hub.live import Live
 from kumihimo.hub.reaching import target_of
 from kumihimo.hub.timing import Timing
 from kumihimo.wire.client.connect import connect
@@ -33,7 +33,6 @@ _OFFERS: dict[str, Any] = {"elicitation": {}}
 MOST_FAILURES = 5
 LAST_WORDS_SECONDS = 2.0
 COOLING_SECONDS = 30.0
-_LISTS = ("tools", "prompts", "resources")
 
 
 class State(StrEnum):
@@ -42,33 +41,6 @@ class State(StrEnum):
     CONNECTED = "connected"
     FAILED = "failed"
     CLOSED = "closed"
-
-
-class Listed(NamedTuple):
-    """A list of a server by its entries' names, and until when it is good."""
-
-    entries: dict[str, Any]
-    until: float
-    # Whether changes were heard of when it was asked for.
-    heard: bool = False
-
-
-class Live:
-    """A session and how many use it now. One that is left is closed when its last use has ended."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.uses = 0
-        self.unused = asyncio.Event()
-        self.unused.set()
-        # Whether the server would tell that a list of it has changed.
-        self.hears = False
-        # Of which of its lists it would.
-        self.announces = frozenset(what for what in _LISTS if _announces(session, what))
-        self.lists: dict[str, Listed] = {}
-        # How often a list was said to have changed.
-        self.changes = 0
-        self.listing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
 
 class Upstream:
@@ -395,8 +367,3 @@ async def _nobody_there(method: str, params: Any) -> Mapping[str, Any]:  # noqa:
     if method == "elicitation/create":
         return {"action": "cancel"}
     raise MethodNotFound(method)
-
-
-def _announces(session: Session, what: str) -> bool:
-    told: Any = session.greeting.capabilities.get(what)
-    return isinstance(told, dict) and cast("dict[str, Any]", told).get("listChanged") is True
