@@ -34,10 +34,11 @@ def settle_task(transaction: Transaction, run: Execution, now: datetime, enqueue
 def _tried_again(transaction: Transaction, run: Execution, task: Task, enqueue: Enqueue) -> Execution | None:
     """The run that follows, under a claim of its own: the one before is over for good. It needs no place but the folder that
     the one before had, or waits until a host has made one."""
-    agent = transaction.agents.get(run.agent_id)
     # Who has given the task to somebody else meanwhile has decided more than a policy may.
-    wanted = run.origin == "worker" and task.assignee_id == run.agent_id and task.retry.allows(run)
-    if not wanted or agent is None or agent.status != "active":
+    if run.origin != "worker" or task.assignee_id != run.agent_id or not task.retry.allows(run):
+        return None
+    agent = transaction.agents.get(run.agent_id)
+    if agent is None or agent.status != "active":
         return None
     placed = run.worktree is None and run.working_directory is not None
     wish = Wish(
