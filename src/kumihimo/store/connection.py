@@ -98,8 +98,9 @@ class Connection(Protocol):
 
     def columns(self, table: str) -> list[str]: ...
 
-    def tidy(self) -> None:
-        """Do, while nobody waits, what a later command would else have to do on its way."""
+    def tidy(self, *, quiet: bool) -> None:
+        """Do, while nobody waits, what a later command would else have to do on its way; where nothing else is going on, also
+        a little of it."""
         ...
 
     def continue_numbers(self) -> None:

@@ -149,10 +149,10 @@ class Store:
         except Exception as error:
             raise self.translated(error) from error
 
-    def tidy(self) -> None:
-        """For who has time: what would else be done by a command on its way."""
+    def tidy(self, *, quiet: bool = True) -> None:
+        """For who has time: what would else be done by a command on its way. A little of it only where it is quiet."""
         try:
-            self.connection.tidy()
+            self.connection.tidy(quiet=quiet)
         except Exception as error:
             raise self.translated(error) from error
 

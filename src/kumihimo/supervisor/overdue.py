@@ -15,8 +15,12 @@ def overdue(run: WatchedRun, silence_ms: int, now: datetime) -> Literal["timed_o
         return None
     if execution.timeout_ms and now - started > timedelta(milliseconds=execution.timeout_ms):
         return "timed_out"
+    if not silence_ms or now.timestamp() < run.heard_until:
+        return None
     try:
         silent_since = max(run.silent_since(), started.timestamp())
     except FileNotFoundError:
         return None
-    return "idle" if silence_ms and (now.timestamp() - silent_since) * 1000 > silence_ms else None
+    # Whatever it writes until then, its silence is not over its time before.
+    run.heard_until = silent_since + silence_ms / 1000
+    return "idle" if now.timestamp() > run.heard_until else None

@@ -30,7 +30,8 @@ from kumihimo.supervisor.abandoned import close_abandoned
 # An instance may report through any door: so often it is looked at what there is while something happens on the board, and
 # so often while nothing does.
 _LOOK_SECONDS = 2.0
-_IDLE_SECONDS = 20.0
+_REST_SECONDS = 18.0
+_MOMENT_SECONDS = 0.3
 # How often branches are merged in memory while several runs are under way.
 _FORESEE_SECONDS = 5.0
 _TIDY_SECONDS = 60.0
@@ -60,18 +61,27 @@ class Verifier:
 
     def run(self) -> None:
         """Until `stop` is called."""
+        quiet = True
         try:
             while not self._over:
                 try:
                     self._turn()
+                    self._board.store.tidy(quiet=quiet)
                 except StoreError as error:
                     self._say(f"the store can't be used: {error}")
-                if not self._woken.wait(_LOOK_SECONDS) and not self._busy:
-                    self._stirred.wait(_IDLE_SECONDS - _LOOK_SECONDS)
-                self._woken.clear()
-                self._stirred.clear()
+                quiet = self._rest()
         finally:
             self._board.store.close()
+
+    def _rest(self) -> bool:
+        """Until there may be something to look at. Answers whether nothing has ended meanwhile."""
+        quiet = not self._woken.wait(_LOOK_SECONDS)
+        if quiet and not self._busy and self._stirred.wait(_REST_SECONDS):
+            # Whoever has just begun something needs the machine more.
+            quiet = not self._woken.wait(_MOMENT_SECONDS)
+        self._woken.clear()
+        self._stirred.clear()
+        return quiet
 
     def expect(self, runs: list[str]) -> None:
         """From any thread: these runs are over."""
@@ -105,7 +115,6 @@ class Verifier:
         if now >= self._tidy_at:
             self._tidy_at = now + _TIDY_SECONDS
             self._board.workers.expire_unused()
-        self._board.store.tidy()
         self._busy = close_abandoned(self._board, self._settings, self._host_id) or self._foreseeing
 
     def _verify(self, run: Execution) -> None:

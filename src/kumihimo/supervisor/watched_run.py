@@ -40,6 +40,8 @@ class WatchedRun:
         self._saved = 0
         # When its shell was told to start it, where that was done here.
         self.began: datetime | None = None
+        # Until then it can't have been silent for too long, by the clock on the wall.
+        self.heard_until = 0.0
         # Once it is being stopped: since when, by the clock that never jumps, and what was found of it.
         self.stopping_since: float | None = None
         # It is to end at once, without the time to do so by itself.

@@ -175,10 +175,12 @@ def _is_name(word: str) -> bool:
 
 
 def _write(path: Path | str, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    # Not emptied first: what is written into a file that was just emptied, some file systems bring to the disk at once.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         left = memoryview(content)
         while left:
             left = left[os.write(descriptor, left) :]
+        os.ftruncate(descriptor, len(content))
     finally:
         os.close(descriptor)
