@@ -149,17 +149,31 @@ def _starts(bench: Bench, folder: Path) -> None:
     print(
         f"  one agent, from the call to its exec: {_spread(ours)}; bare Popen {_spread(bare)}; {ratio:.1f} x (budget 3)"
     )
-    many = []
+    many, bare_many = [], []
     pipe = folder / "hold"
     os.mkfifo(pipe)
     for _ in range(10):
+        bare_many += _twenty_bare(script)
+        time.sleep(3 * _BREATH)
         begun = time.time()
         # They stay for a while, as agents do: what the end of the first costs is not what starting the last takes.
         runs = bench.run(*[f"HOLD={pipe}"] * 20)
         bench.call("wait_agent", agentIds=runs)
         many += [(bench.told(one)[0] - begun) * 1000 for one in runs]
         time.sleep(3 * _BREATH)
-    print(f"  twenty at once, each from the call to its exec: {_spread(many)} (budget p99 50 ms)")
+    print(
+        f"  twenty at once, each from the call to its exec: {_spread(many)} (budget p99 50 ms); "
+        f"bare Popen, one after the other: {_spread(bare_many)}"
+    )
+
+
+def _twenty_bare(script: str) -> list[float]:
+    """The least that a machine takes for it: by a small process, with nothing written down and nothing followed."""
+    begun = time.time()
+    children = [
+        subprocess.Popen(["/bin/bash", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) for _ in range(20)
+    ]
+    return [(float(child.communicate()[0].split()[0]) - begun) * 1000 for child in children]
 
 
 def _ends(bench: Bench, folder: Path) -> None:

@@ -38,11 +38,10 @@ _AGING = 0.5
 _PATIENCE_ATTEMPTS = 120_000
 # What a command touches has to fit, or SQLite writes it twice; it grows only as far as it is used.
 _CACHE_KILOBYTES = 8_000
-# So many pages of the log are brought into the file by the host when nothing else is going on, and so many beside what is. A
-# commit that finds many more does it itself.
+# So many pages of the log are brought into the file by the host when nothing else is going on, and so many beside what is. The
+# commit that fills the thousandth does it itself: later, and it would take too long.
 _SOME_LOGGED = 250
-_MANY_LOGGED = 1_000
-_MOST_LOGGED = 4_000
+_MANY_LOGGED = 500
 
 
 class SqliteDialect:
@@ -208,7 +207,7 @@ def _open(path: Path) -> Any:
         _recognise(database, path)
         _enter_wal(database)
         database.execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF")
-        database.execute(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}; PRAGMA wal_autocheckpoint = {_MOST_LOGGED}")
+        database.execute(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}")
     except apsw.NotADBError:
         database.close()
         raise StoreNotOurs(str(path)) from None
