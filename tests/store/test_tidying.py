@@ -52,16 +52,6 @@ def test_a_little_is_left_where_it_is(kit: BoardKit, tmp_path: Path) -> None:
     assert _logged(kit)[1] == 0
 
 
-def test_beside_other_work_only_much_is_brought_into_the_file(kit: BoardKit, tmp_path: Path) -> None:
-    _fill(kit, tmp_path, 6)
-    logged, _ = _logged(kit)
-    assert 250 < logged < 500
-    kit.board.store.tidy(quiet=False)
-    assert _logged(kit) == (logged, 0)
-    kit.board.store.tidy(quiet=True)
-    assert _logged(kit) == (logged, logged)
-
-
 def test_nobody_waits_for_it_and_it_waits_for_nobody(kit: BoardKit, tmp_path: Path, open_kit: OpenKit) -> None:
     """Who is in the middle of reading sees what it saw; who is in the middle of writing goes on."""
     place = _fill(kit, tmp_path, 12)

@@ -98,9 +98,8 @@ class Connection(Protocol):
 
     def columns(self, table: str) -> list[str]: ...
 
-    def tidy(self, *, quiet: bool) -> None:
-        """Do, while nobody waits, what a later command would else have to do on its way; where nothing else is going on, also
-        a little of it."""
+    def tidy(self) -> None:
+        """Do, while nothing else is going on, what a later command would else have to do on its way."""
         ...
 
     def continue_numbers(self) -> None:

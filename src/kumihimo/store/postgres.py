@@ -244,7 +244,7 @@ class PostgresConnection:
         )
         return [row[0] for row in rows]
 
-    def tidy(self, *, quiet: bool) -> None:
+    def tidy(self) -> None:
         """Nothing to do: the server does it."""
 
     def continue_numbers(self) -> None:

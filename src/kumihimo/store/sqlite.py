@@ -38,10 +38,9 @@ _AGING = 0.5
 _PATIENCE_ATTEMPTS = 120_000
 # What a command touches has to fit, or SQLite writes it twice; it grows only as far as it is used.
 _CACHE_KILOBYTES = 8_000
-# So many pages of the log are brought into the file by the host when nothing else is going on, and so many beside what is. The
-# commit that fills the thousandth does it itself: later, and it would take too long.
-_SOME_LOGGED = 250
-_MANY_LOGGED = 500
+# So many pages of the log are brought into the file by the host when nothing else is going on. Else the commit that fills the
+# thousandth does it.
+_ENOUGH_LOGGED = 250
 
 
 class SqliteDialect:
@@ -168,9 +167,9 @@ class SqliteConnection:
     def columns(self, table: str) -> list[str]:
         return [row[1] for row in self.execute(f"PRAGMA table_info({table})")]
 
-    def tidy(self, *, quiet: bool) -> None:
+    def tidy(self) -> None:
         _, logged, brought = self.execute("PRAGMA wal_checkpoint(NOOP)")[0]
-        if logged - brought >= (_SOME_LOGGED if quiet else _MANY_LOGGED):
+        if logged - brought >= _ENOUGH_LOGGED:
             # As far as it goes without anybody waiting for it.
             self.execute("PRAGMA wal_checkpoint(PASSIVE)")
 

@@ -149,10 +149,10 @@ class Store:
         except Exception as error:
             raise self.translated(error) from error
 
-    def tidy(self, *, quiet: bool = True) -> None:
-        """For who has time: what would else be done by a command on its way. A little of it only where it is quiet."""
+    def tidy(self) -> None:
+        """While nothing else is going on: what would else be done by a command on its way."""
         try:
-            self.connection.tidy(quiet=quiet)
+            self.connection.tidy()
         except Exception as error:
             raise self.translated(error) from error
 

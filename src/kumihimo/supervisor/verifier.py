@@ -61,12 +61,14 @@ class Verifier:
 
     def run(self) -> None:
         """Until `stop` is called."""
-        quiet = True
+        quiet = False
         try:
             while not self._over:
                 try:
                     self._turn()
-                    self._board.store.tidy(quiet=quiet)
+                    if quiet:
+                        # Beside a start or an end it would be in the way of both: they share the disk.
+                        self._board.store.tidy()
                 except StoreError as error:
                     self._say(f"the store can't be used: {error}")
                 quiet = self._rest()
@@ -74,11 +76,11 @@ class Verifier:
             self._board.store.close()
 
     def _rest(self) -> bool:
-        """Until there may be something to look at. Answers whether nothing has ended meanwhile."""
-        quiet = not self._woken.wait(_LOOK_SECONDS)
-        if quiet and not self._busy and self._stirred.wait(_REST_SECONDS):
+        """Until there may be something to look at. Answers whether nothing has happened on the board meanwhile."""
+        if not self._woken.wait(_LOOK_SECONDS) and not self._busy and self._stirred.wait(_REST_SECONDS):
             # Whoever has just begun something needs the machine more.
-            quiet = not self._woken.wait(_MOMENT_SECONDS)
+            self._woken.wait(_MOMENT_SECONDS)
+        quiet = not (self._woken.is_set() or self._stirred.is_set())
         self._woken.clear()
         self._stirred.clear()
         return quiet
