@@ -49,4 +49,4 @@ def test_what_can_not_be_is_refused_with_what_to_do_and_nothing_changes(
 def test_the_help_shows_how(shop: Kumi) -> None:
     told = shop("task", "add", "--help").out
     assert "--retries" in told
-    assert "--retry-on rate_limited" in told
+    assert "--retry-on idle" in told

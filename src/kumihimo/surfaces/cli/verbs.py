@@ -85,7 +85,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("task add", "task.create", ("title",), said="task_added",
          examples=("kumi task add 'Log in with a passkey' --assignee coder --priority high",
                    "kumi task add 'Test it' --depends-on 1,2 --parent 1",
-                   "kumi task add 'Train it' --retries 2 --retry-on lost --retry-on rate_limited",
+                   "kumi task add 'Train it' --retries 2 --retry-on lost --retry-on idle",
                    "cat spec.md | kumi task add 'Build the page' --description -")),
     Verb("task ls", "task.list", columns=("id", "status", "priority", "type", "title", "assignee", "dependsOn"),
          examples=("kumi task ls --status open", "kumi task ls --assignee coder --json")),
