@@ -32,7 +32,8 @@ class Pair:
     def begin(self, script: Script) -> Execution:
         """A run that has begun, far from whoever is not its host."""
         (run,) = self.home.run(script)
-        self.home.until_status(run, "running")
+        # It may be over by then.
+        until(lambda: self.home.show(run).started_at, "the start")
         move_away(self.home.board, run)
         return self.home.show(run)
 
