@@ -55,3 +55,21 @@ def test_an_agent_has_started_when_it_began_and_not_when_that_was_written_down(h
     assert started < known
     (home.folder / "gate").touch()
     assert until(lambda: not home.show(run).live and home.show(run)).status == "completed"
+
+
+def test_no_line_counts_that_nobody_can_read(home: Home) -> None:
+    """It was given up before it was on the board where it prints, and its agent goes on."""
+    go, gate = home.folder / "go", home.folder / "gate"
+    home.supervisor(pauses=[{"at": "kumihimo.supervisor.starter:Starter.note", "file": str(go)}])
+    (run,) = home.run(home.script("one").say("hello").note("said").wait(gate))
+    home.until_records("note", 1)
+    give_up(home, run)
+    go.touch()
+    # Streams were looked at when another one was followed from its beginning to its end.
+    (other,) = home.run(home.script("two"))
+    home.ended([other])
+    seen = home.seen(run)
+    assert (seen.lines if seen else 0, home.lines(run)) == (0, [])
+    gate.touch()
+    until(lambda: home.show(run).returned, "what its host knows")
+    assert home.seen(run).lines == len(home.lines(run)) > 0

@@ -227,7 +227,7 @@ class Supervisor:
 
     def _look(self) -> None:
         """Read what is new in every stream, and write it down for all at once; then the clocks of the runs."""
-        grown = [run for run in self._runs.values() if run.follow() or run.unsaved]
+        grown = [run for run in self._runs.values() if run.can_be_read and (run.follow() or run.unsaved)]
         if grown:
             self._board.executions.observe([run.observation for run in grown])
             for run in grown:
@@ -342,7 +342,7 @@ class Supervisor:
             self._starter.note(self._runs.values())
         for run in list(self._runs.values()):
             with suppress(KumihimoError):
-                if run.follow():
+                if run.can_be_read and run.follow():
                     self._board.executions.observe([run.observation])
             run.close()
         with suppress(KumihimoError):

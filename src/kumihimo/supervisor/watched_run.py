@@ -63,6 +63,11 @@ class WatchedRun:
         return self._capture.position != before
 
     @property
+    def can_be_read(self) -> bool:
+        """Whether it is on the board where it prints: before that no line of it counts, for nobody could read it."""
+        return self.execution.log_path is not None
+
+    @property
     def beginning(self) -> dict[str, Any]:
         """What is to be written down of its start."""
         return {"log_path": str(self.folder.out), "began": self.began}
