@@ -30,7 +30,7 @@ from kumihimo.supervisor.abandoned import close_abandoned
 # An instance may report through any door: so often it is looked at what there is while something happens on the board, and
 # so often while nothing does.
 _LOOK_SECONDS = 2.0
-_REST_SECONDS = 18.0
+_IDLE_SECONDS = 20.0
 _MOMENT_SECONDS = 0.3
 # How often branches are merged in memory while several runs are under way.
 _FORESEE_SECONDS = 5.0
@@ -77,7 +77,7 @@ class Verifier:
 
     def _rest(self) -> bool:
         """Until there may be something to look at. Answers whether nothing has happened on the board meanwhile."""
-        if not self._woken.wait(_LOOK_SECONDS) and not self._busy and self._stirred.wait(_REST_SECONDS):
+        if not self._woken.wait(_LOOK_SECONDS) and not self._busy and self._stirred.wait(_IDLE_SECONDS - _LOOK_SECONDS):
             # Whoever has just begun something needs the machine more.
             self._woken.wait(_MOMENT_SECONDS)
         quiet = not (self._woken.is_set() or self._stirred.is_set())
