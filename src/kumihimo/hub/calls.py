@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from kumihimo.hub.caching import SECONDS, Cache
+from kumihimo.hub.attempt import Attempt
+from kumihimo.hub.caching import Cache
 from kumihimo.hub.call import Call
 from kumihimo.hub.errors import Code, HubError, unknown_server
 from kumihimo.hub.lists import Lists
@@ -20,7 +22,8 @@ from kumihimo.hub.local import LocalTool, asked, carry_out
 from kumihimo.hub.naming import Names, Reference, not_found
 from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.registry import Registry
-from kumihimo.hub.results import Answer, Metadata, ToolReply, failed, reply_of, succeeded
+from kumihimo.hub.relay import Done, Relay
+from kumihimo.hub.results import Answer, Metadata, failed, succeeded
 from kumihimo.hub.retrying import Tries
 from kumihimo.hub.statistics import Counts
 from kumihimo.hub.timing import Timing
@@ -28,9 +31,6 @@ from kumihimo.hub.tools import CanExecute, Tool
 from kumihimo.hub.upstream import Upstream, require_no_memory
 from kumihimo.wire.client.errors import ClientError, ConnectionFailed
 from kumihimo.wire.errors import RpcError
-
-_PUBLIC = ("public",)
-_MOST_KEPT_BYTES = 1024 * 1024
 
 
 class Calls:
@@ -51,9 +51,49 @@ class Calls:
         began = self._timing.now()
         try:
             data = await self._execute(call, worktree)
-            error = None
         except HubError as told:
-            data, error = None, told
+            return self._finish(call, began, None, told)
+        return self._finish(call, began, data, None)
+
+    def relay(self, call: Call, done: Done, worktree: Path | None = None) -> Relay | None:
+        """The same on the short way: `done` hears the answer. None, with nothing sent, where it has to go the long way, which
+        is so for whatever would be refused."""
+        began = self._timing.now()
+        reference = self._names.at_once(call.name)
+        if reference is None or self.gates or call.away is not None:
+            return None
+        try:
+            upstream = self._permitted(reference, worktree, call.permission)
+            live = upstream.live
+            tool = None if live is None or upstream.quiet_until else self._known_tool(upstream, live, reference)
+            if live is None or tool is None:
+                return None
+            tool.check(call.params)
+            arguments = _encoded(call)
+        except HubError:
+            # Met again on the long way, and told there.
+            return None
+        call.server, call.tool = reference
+        call.checked = True
+        call.sent_bytes = len(memoryview(arguments))
+        seconds = self._seconds(call, upstream)
+        attempt = Attempt(self._cache, call, upstream, live, tool)
+        if attempt.kept() is not None:
+            return None
+
+        async def go_on(error: HubError) -> Answer:
+            tries = self._tries(upstream, seconds)
+            try:
+                tries.learn(tool.repeatable)
+                data = await self._perform(call, tries, upstream, reference, arguments, seconds, error)
+            except HubError as told:
+                return self._finish(call, began, None, told)
+            return self._finish(call, began, data, None)
+
+        sent = Relay(call, upstream, attempt, partial(self._finish, call, began), go_on, done)
+        return sent if sent.send(arguments, seconds) else None
+
+    def _finish(self, call: Call, began: float, data: Any, error: HubError | None) -> Answer:
         milliseconds = round((self._timing.now() - began) * 1000, 3)
         metadata = Metadata(milliseconds, call.server, call.attempts, call.cached)
         if call.server is not None:
@@ -103,10 +143,28 @@ class Calls:
         upstream = self._permitted(reference, worktree, call.permission)
         arguments = _encoded(call)
         call.sent_bytes = len(memoryview(arguments))
-        seconds = (call.timeout_ms or upstream.config.timeout) / 1000
-        tries = Tries(upstream.config.retry_policy, self._timing, patience_seconds=seconds)
+        seconds = self._seconds(call, upstream)
+        return await self._perform(call, self._tries(upstream, seconds), upstream, reference, arguments, seconds)
+
+    def _seconds(self, call: Call, upstream: Upstream) -> float:
+        return (call.timeout_ms or upstream.config.timeout) / 1000
+
+    def _tries(self, upstream: Upstream, seconds: float) -> Tries:
+        return Tries(upstream.config.retry_policy, self._timing, patience_seconds=seconds)
+
+    async def _perform(
+        self,
+        call: Call,
+        tries: Tries,
+        upstream: Upstream,
+        reference: Reference,
+        arguments: Raw,
+        seconds: float,
+        failed: HubError | None = None,
+    ) -> Raw:
+        """`failed` is what came of a first try that was made already."""
         try:
-            return await tries.perform(lambda: self._try(call, tries, upstream, reference, arguments, seconds))
+            return await tries.perform(lambda: self._try(call, tries, upstream, reference, arguments, seconds), failed)
         finally:
             call.attempts = 0 if call.cached else tries.count
 
@@ -148,19 +206,12 @@ class Calls:
         self, call: Call, upstream: Upstream, live: Live, tool: Tool, arguments: Raw, seconds: float
     ) -> Raw:
         """HubError where there is no answer or a bad one. ConnectionFailed where nothing could be sent."""
-        key: tuple[Any, ...] = ()
-        if tool.read_only:
-            key = self._key(call, upstream, tool)
-            for scope in (_PUBLIC, ("private", call.caller)):
-                if (kept := self._cache.get((*key, scope))) is not None:
-                    call.cached = True
-                    call.reply = kept
-                    return reply_of(kept, tool.name, tool.server).data
+        attempt = Attempt(self._cache, call, upstream, live, tool)
+        if (kept := attempt.kept()) is not None:
+            return kept
         if seconds <= 0:
             raise HubError(Code.TIMEOUT, f"{upstream.name}: no time was left to send it", {"server": upstream.name})
-        if not tool.read_only:
-            self._cache.clear(upstream.key)
-        age = self._cache.age(upstream.key)
+        attempt.begin()
         try:
             raw = await self._ask(call, live, tool, arguments, seconds)
         except ConnectionFailed:
@@ -168,14 +219,8 @@ class Calls:
         except (ClientError, RpcError) as error:
             raise upstream.judge(live, error) from error
         finally:
-            if not tool.read_only:
-                self._cache.clear(upstream.key)
-        upstream.answered()
-        call.reply = raw
-        reply = reply_of(raw, tool.name, tool.server)
-        if tool.read_only:
-            self._keep(call, upstream, key, reply, raw, age)
-        return reply.data
+            attempt.end()
+        return attempt.received(raw)
 
     def _ask(self, call: Call, live: Live, tool: Tool, arguments: Raw, seconds: float) -> Awaitable[Raw]:
         asking, session = call.asking, live.session
@@ -189,20 +234,6 @@ class Calls:
             on_input=asking.on_input if answers else None,
             offers=asking.offers,
         )
-
-    def _keep(self, call: Call, upstream: Upstream, key: tuple[Any, ...], reply: ToolReply, raw: Raw, age: int) -> None:
-        """Only what the server has put a time on, or whose server is configured for it."""
-        seconds = reply.seconds
-        if seconds is None:
-            seconds = SECONDS if upstream.config.cache else 0.0
-        scope = _PUBLIC if reply.cache_scope == "public" else ("private", call.caller)
-        if seconds > 0 and len(memoryview(raw)) <= _MOST_KEPT_BYTES:
-            # A copy: what came holds all that was read with it.
-            self._cache.put(upstream.key, (*key, scope), raw.copy(), seconds, age)
-
-    def _key(self, call: Call, upstream: Upstream, tool: Tool) -> tuple[Any, ...]:
-        # Sorted: the order of the arguments makes no other call.
-        return (upstream.key, tool.short_name, msgspec.json.encode(call.params, order="sorted"))
 
     async def _wait_for_quiet(self, upstream: Upstream, seconds: float) -> None:
         wait = upstream.quiet_until - self._timing.now()

@@ -16,6 +16,7 @@ from kumihimo.hub.call import NOBODY, Asking, Call
 from kumihimo.hub.errors import Code, HubError, unknown_server
 from kumihimo.hub.hub import Hub
 from kumihimo.hub.permission import EVERYTHING, Permission
+from kumihimo.hub.relay import Done, Relay
 from kumihimo.hub.results import Answer
 from kumihimo.hub.searching import search
 from kumihimo.hub.statistics import Counts
@@ -123,6 +124,16 @@ class Desk:
         if self._record is not None:
             self._record(_called(call, answer))
         return answer
+
+    def relay_quickly(self, call: Call, done: Done) -> Relay | None:
+        """The same on the short way: `done` hears the answer. None, with nothing sent, where that is not possible."""
+
+        def hear(answer: Answer | Exception) -> None:
+            if self._record is not None and not isinstance(answer, Exception):
+                self._record(_called(call, answer))
+            done(answer)
+
+        return self.hub.relay(call, hear, worktree=self._worktree)
 
     async def batch(self, calls: Sequence[Any], max_parallel: int | None) -> list[Answer]:
         return await self.hub.perform_batch(calls, max_parallel, self.call)

@@ -24,6 +24,7 @@ from kumihimo.hub.local import local_tool
 from kumihimo.hub.offers import Offers
 from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.registry import Registry
+from kumihimo.hub.relay import Done, Relay
 from kumihimo.hub.results import Answer, Metadata, failed
 from kumihimo.hub.serena import Serena, serena_among
 from kumihimo.hub.statistics import Counts
@@ -240,6 +241,11 @@ class Hub:
         """The same, with data of a server as the JSON that it sent: for whoever sends it on."""
         self._open()
         return self._calls.execute(call, worktree)
+
+    def relay(self, call: Call, done: Done, *, worktree: Path | None = None) -> Relay | None:
+        """The same on the short way: `done` hears the answer. None, with nothing sent, where that is not possible."""
+        self._open()
+        return self._calls.relay(call, done, worktree)
 
     async def execute_parallel(
         self,

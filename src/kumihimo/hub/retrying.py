@@ -35,14 +35,17 @@ class Tries:
         if self._unclear is not None and not repeatable:
             raise _unknown(self._unclear)
 
-    async def perform(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
-        """The answer of the first try that has one. HubError where none has."""
+    async def perform(self, attempt: Callable[[], Awaitable[Result]], failed: HubError | None = None) -> Result:
+        """The answer of the first try that has one. HubError where none has. `failed` is what came of one that was made
+        already."""
         while True:
             self.count += 1
-            try:
-                return await attempt()
-            except HubError as error:
-                wait = self._wait(error)
+            if failed is None:
+                try:
+                    return await attempt()
+                except HubError as error:
+                    failed = error
+            wait, failed = self._wait(failed), None
             await self._timing.sleep(wait)
 
     def _wait(self, error: HubError) -> float:

@@ -138,11 +138,15 @@ class Upstream:
         """As `take`, where there is a session already."""
         live = self._live
         if live is not None:
-            self.in_flight += 1
-            self.last_used = self._timing.now()
-            live.uses += 1
-            live.unused.clear()
+            self.hold(live)
         return live
+
+    def hold(self, live: Live) -> None:
+        """Use the live session, until it is given back."""
+        self.in_flight += 1
+        self.last_used = self._timing.now()
+        live.uses += 1
+        live.unused.clear()
 
     async def take(self, seconds: float) -> Live:
         """As `session`, for who gives it back in the end. On the way of every call, where a `with` would cost more."""

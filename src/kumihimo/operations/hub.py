@@ -13,6 +13,8 @@ from kumihimo.hub.results import Answer
 from kumihimo.operations.operation import Arguments, Call, Nothing, Shape, operation
 
 if TYPE_CHECKING:
+    from kumihimo.hub.desk import Desk
+    from kumihimo.hub.relay import Done, Relay
     from kumihimo.hub.tools import Tool
 
 R = TypeVar("R")
@@ -193,7 +195,12 @@ async def describe(call: Call, arguments: NameTool) -> ToolDetail:
     return _detail(await _told(call.desk.describe(arguments.tool)))
 
 
-@operation("hub.call", CallTool, Answer, UpstreamRefused, destructive=True)
+def _relay_call(desk: Desk, arguments: CallTool, done: Done) -> Relay | None:
+    call = desk.new_call(arguments.tool, arguments.params, arguments.timeout_ms)
+    return desk.relay_quickly(call, done)
+
+
+@operation("hub.call", CallTool, Answer, UpstreamRefused, destructive=True, relay=_relay_call)
 async def call_(call: Call, arguments: CallTool) -> Answer:
     """Call a tool of a server behind the hub. The arguments are checked before anything is sent; a call that may have
     changed something is never sent twice."""

@@ -21,11 +21,13 @@ from kumihimo.settings import Settings
 
 if TYPE_CHECKING:
     from kumihimo.hub.desk import Desk
+    from kumihimo.hub.relay import Done, Relay
 
 _PLAIN = 10_000
 A = TypeVar("A", bound=msgspec.Struct)
 R = TypeVar("R")
 Slowness = bool | Callable[[Settings, Board, Any], bool]
+Relaying = Callable[["Desk", Any, "Done"], "Relay | None"]
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -131,7 +133,8 @@ class Operation(Generic[A, R]):
 
     `slow`: takes longer than others should wait for; a function where that depends on how things are. `patience`: it
     waits; its handler answers None while there is nothing to answer, is asked again after every event, and after so many
-    seconds its answer is `in_vain`. A handler that is a coroutine function has the hub to work with, and no board.
+    seconds its answer is `in_vain`. A handler that is a coroutine function has the hub to work with, and no board; `relay` is
+    its short way, where it has one: it answers by calling back, or is None with nothing done.
     """
 
     def __init__(
@@ -148,6 +151,7 @@ class Operation(Generic[A, R]):
         slow: Slowness = False,
         patience: Callable[[A], float] | None = None,
         in_vain: Any = None,
+        relay: Relaying | None = None,
     ) -> None:
         self.name = name
         self.arguments = arguments
@@ -160,6 +164,7 @@ class Operation(Generic[A, R]):
         self.slow = slow
         self.patience = patience
         self.in_vain = in_vain
+        self.relay = relay
         self.uses_hub = iscoroutinefunction(handler)
         self.description = cleandoc(handler.__doc__ or "")
 
@@ -216,6 +221,7 @@ def operation(
     slow: Slowness = False,
     patience: Callable[[A], float] | None = None,
     in_vain: Any = None,
+    relay: Relaying | None = None,
 ) -> Callable[[Callable[[Call, A], R]], Operation[A, R]]:
     """Declare the function below as the handler of an operation."""
 
@@ -232,6 +238,7 @@ def operation(
             slow=slow,
             patience=patience,
             in_vain=in_vain,
+            relay=relay,
         )
 
     return declare

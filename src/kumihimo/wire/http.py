@@ -5,8 +5,8 @@ something to say before it, or takes long.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any, Final, cast
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import Struct
 
@@ -20,6 +20,9 @@ from kumihimo.wire.server import Server
 from kumihimo.wire.session import Sessions
 from kumihimo.wire.sse import Connection, Stream, Streams, encode_event
 from kumihimo.wire.subscription import Inbox
+
+if TYPE_CHECKING:
+    from kumihimo.wire.serving.exchange import Exchange
 
 MOST_BODY_BYTES: Final = 16 * 1024 * 1024
 SESSION_SECONDS: Final = 7 * 24 * 3600
@@ -101,10 +104,28 @@ class HttpServer:
         else:
             await refuse(send, 405, "use POST", ((b"allow", b"POST, GET, DELETE"),))
 
+    def begin(self, exchange: "Exchange") -> bool:
+        """Whether a request is answered on a short way, without a task; else it is to be called as ever."""
+        scope = exchange.scope
+        if scope["method"] != "POST":
+            return False
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        if not self._gate.admits(headers.get(b"host"), headers.get(b"origin")):
+            return False
+        caller: Any = None
+        if self._authenticate is not None:
+            caller = self._authenticate(scope)
+            if isinstance(caller, Coroutine):
+                cast("Coroutine[Any, Any, Any]", caller).close()
+                return False
+            if isinstance(caller, Refusal):
+                return False
+        return self._post.begin(headers, caller, exchange)
+
     async def close(self) -> None:
         """End every stream and cancel every call, and wait until they are gone."""
         self._server.changes.closing = True
-        calls = tuple(self._post.running)
+        calls = (*self._post.running, *self._post.held)
         for call in calls:
             call.cancel()
         for listener in tuple(self._listening):

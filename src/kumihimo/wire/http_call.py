@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from kumihimo.wire.errors import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION
 from kumihimo.wire.http_respond import Receive, Send, respond_json
@@ -24,20 +24,26 @@ def stateless_status(answered: bytes) -> int:
     return _STATUS.get(answered.code, 200) if isinstance(answered, Failure) else 200
 
 
+class Watched(Protocol):
+    """A call that may take long."""
+
+    def start_watching(self) -> None: ...
+
+
 class Watch:
     """Has an eye on the calls that take long. One timer for all: a timer for each would cost more than many a call."""
 
     def __init__(self) -> None:
-        self._young: set[Call] = set()
-        self._older: set[Call] = set()
+        self._young: set[Watched] = set()
+        self._older: set[Watched] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, call: "Call") -> None:
+    def add(self, call: Watched) -> None:
         self._young.add(call)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._look)
 
-    def leave(self, call: "Call") -> None:
+    def leave(self, call: Watched) -> None:
         """It is over: nothing of it is kept."""
         self._young.discard(call)
         self._older.discard(call)

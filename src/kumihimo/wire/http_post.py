@@ -1,7 +1,7 @@
 """POST: the messages of clients over HTTP, of both eras."""
 
 from collections.abc import Coroutine
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import UNSET, Raw
 
@@ -15,6 +15,8 @@ from kumihimo.wire.errors import (
 )
 from kumihimo.wire.http_call import Call, Watch, stateless_status
 from kumihimo.wire.http_headers import MirrorCheck, check_routing, check_version
+from kumihimo.wire.http_held import HeldCall
+from kumihimo.wire.http_quick import MOST_CALLS, begin
 from kumihimo.wire.http_respond import Receive, Send, refuse, respond, respond_json
 from kumihimo.wire.jsonrpc import (
     Message,
@@ -32,8 +34,9 @@ from kumihimo.wire.server import Server
 from kumihimo.wire.session import Sessions
 from kumihimo.wire.sse import Connection, Stream, Streams
 
-MOST_CALLS: Final = 4096
-"""Calls of one session that may be under way at once."""
+if TYPE_CHECKING:
+    from kumihimo.wire.serving.exchange import Exchange
+
 _STATELESS_HEADER: Final = STATELESS.name.encode()
 
 
@@ -58,23 +61,21 @@ class Post:
         keep_alive_seconds: float,
         resume_seconds: float,
     ) -> None:
-        self._server = server
-        self._sessions = sessions
+        self.server = server
+        self.sessions = sessions
         self._streams = streams
         self._most_body_bytes = most_body_bytes
         self._keep_alive_seconds = keep_alive_seconds
         self._resume_seconds = resume_seconds
         self._mirror = MirrorCheck()
-        self._watch = Watch()
+        self.watch = Watch()
         self.running: set[Call] = set()
+        self.held: set[HeldCall] = set()
 
     async def serve(self, headers: dict[bytes, bytes], caller: Any, receive: Receive, send: Send) -> None:
-        if not headers.get(b"content-type", b"").lower().startswith(b"application/json"):
-            await refuse(send, 415, "the body is to be application/json")
-            return
-        accept = headers.get(b"accept", b"*/*")
-        if b"json" not in accept and b"event-stream" not in accept and b"*/*" not in accept:
-            await refuse(send, 406, "accept application/json and text/event-stream")
+        refusal = self.refusal_of(headers)
+        if refusal is not None:
+            await refuse(send, *refusal)
             return
         try:
             body = await self._read(receive)
@@ -101,6 +102,21 @@ class Post:
             await self._initialize(caller, message, send)
         else:
             await self._serve_session(headers, caller, message, body, receive, send)
+
+    def refusal_of(self, headers: dict[bytes, bytes], body: bytes = b"") -> tuple[int, str] | None:
+        """Why a request is not served, whatever its message is; with its status."""
+        if not headers.get(b"content-type", b"").lower().startswith(b"application/json"):
+            return 415, "the body is to be application/json"
+        accept = headers.get(b"accept", b"*/*")
+        if b"json" not in accept and b"event-stream" not in accept and b"*/*" not in accept:
+            return 406, "accept application/json and text/event-stream"
+        if len(body) > self._most_body_bytes:
+            return 413, f"the body has more than {self._most_body_bytes} bytes"
+        return None
+
+    def begin(self, headers: dict[bytes, bytes], caller: Any, exchange: "Exchange") -> bool:
+        """Whether a request is answered on the short way."""
+        return begin(self, headers, caller, exchange)
 
     async def _read(self, receive: Receive) -> bytes:
         message = await receive()
@@ -147,32 +163,47 @@ class Post:
             await respond(send, 202)
             return
         try:
-            check_version(message, headers)
-            peer = stateless_peer(self._server, caller, message)
-            check_routing(message, headers)
-            self._mirror.check(peer, message, headers)
+            peer = self.stateless_peer(headers, caller, message)
         except RpcError as error:
             status = 404 if error.code == METHOD_NOT_FOUND else 400
             await respond_json(send, status, encode_failure(_identity(message), error))
             return
-        stream = Stream(Connection(send), silent=_json_alone(headers))
-        answered = answer(self._server, peer, stream, message, body)
+        stream = self.stream(send, "", peer, headers)
+        answered = answer(self.server, peer, stream, message, body)
         if isinstance(answered, bytes):
             await respond_json(send, stateless_status(answered), answered)
         else:
-            await self._run(answered, stream, peer, message, receive, send)
+            await self.run(answered, stream, peer, _identity(message), receive, send)
+
+    def stateless_peer(self, headers: dict[bytes, bytes], caller: Any, message: Message) -> Peer:
+        """The client of a stateless request, whose headers must say what its body says. RpcError where they do not."""
+        check_version(message, headers)
+        peer = stateless_peer(self.server, caller, message)
+        check_routing(message, headers)
+        self._mirror.check(peer, message, headers)
+        return peer
+
+    def stream(self, send: Send, token: str, peer: Peer, headers: dict[bytes, bytes]) -> Stream:
+        """Where an answer goes, and what comes before it. `token` is that of a session; empty where there is none."""
+        silent = self.takes_json_alone(headers)
+        return Stream(Connection(send), token, priming=bool(token) and peer.revision.priming, silent=silent)
+
+    @staticmethod
+    def takes_json_alone(headers: dict[bytes, bytes]) -> bool:
+        accept = headers.get(b"accept", b"*/*")
+        return b"event-stream" not in accept and b"*/*" not in accept
 
     async def _initialize(self, caller: Any, message: Message, send: Send) -> None:
         if message.id is UNSET:
             await respond(send, 202)
             return
         try:
-            peer = handshake_peer(self._server, caller, message)
+            peer = handshake_peer(self.server, caller, message)
         except RpcError as error:
             await respond_json(send, 200, encode_failure(_identity(message), error))
             return
-        result = self._server.initialize_result(peer.catalog, peer.revision)
-        session = ((b"mcp-session-id", self._sessions.begin(peer).encode()),)
+        result = self.server.initialize_result(peer.catalog, peer.revision)
+        session = ((b"mcp-session-id", self.sessions.begin(peer).encode()),)
         await respond_json(send, 200, encode_answer(encode_id(message.id or 0), result), session)
 
     async def _find_session(
@@ -183,7 +214,7 @@ class Post:
             error = InvalidRequest("send `initialize` first, and then its Mcp-Session-Id with every request")
             await respond_json(send, 400, encode_failure(request_id, error))
             return None
-        peer = self._sessions.find(token, caller)
+        peer = self.sessions.find(token, caller)
         if peer is None:
             error = InvalidRequest("unknown session: send `initialize` again")
             await respond_json(send, 404, encode_failure(request_id, error))
@@ -203,7 +234,7 @@ class Post:
         if found is None:
             return
         token, peer = found
-        if message.method is UNSET and peer.place != self._server.place and message.id not in peer.memory.questions:
+        if message.method is UNSET and peer.place != self.server.place and message.id not in peer.memory.questions:
             error = InvalidRequest(f"nobody here waits for this: the session was begun at {peer.place}, answer there")
             await respond_json(send, 409, encode_failure(_identity(message), error))
             return
@@ -211,12 +242,12 @@ class Post:
             _take_unanswered(peer, message)
             await respond(send, 202)
             return
-        stream = Stream(Connection(send), token, priming=peer.revision.priming, silent=_json_alone(headers))
+        stream = self.stream(send, token, peer, headers)
         answered = self._answer(peer, stream, message, body)
         if isinstance(answered, bytes):
             await respond_json(send, 200, answered)
         else:
-            await self._run(answered, stream, peer, message, receive, send)
+            await self.run(answered, stream, peer, _identity(message), receive, send)
 
     def _answer(
         self, peer: Peer, stream: Stream, message: Message, body: bytes | Raw
@@ -226,7 +257,7 @@ class Post:
             return encode_failure(_identity(message), InvalidRequest("a request with this id is under way"))
         if len(calls) >= MOST_CALLS:
             return encode_failure(_identity(message), InternalError("too many requests are under way"))
-        return answer(self._server, peer, stream, message, body)
+        return answer(self.server, peer, stream, message, body)
 
     async def _serve_batch(
         self, headers: dict[bytes, bytes], caller: Any, body: bytes, receive: Receive, send: Send
@@ -243,7 +274,7 @@ class Post:
         except Undecodable as undecodable:
             await respond_json(send, 400, encode_failure(None, undecodable.error))
             return
-        stream = Stream(Connection(send), token, priming=peer.revision.priming, silent=_json_alone(headers))
+        stream = self.stream(send, token, peer, headers)
         answers: list[bytes] = []
         later: list[Coroutine[Any, Any, bytes]] = []
         for member in members:
@@ -253,7 +284,7 @@ class Post:
             elif answered is not None:
                 later.append(answered)
         if later:
-            await self._run(gather_answers(answers, later), stream, peer, None, receive, send)
+            await self.run(gather_answers(answers, later), stream, peer, None, receive, send)
         elif answers:
             await respond_json(send, 200, b"[%b]" % b",".join(answers))
         else:
@@ -271,25 +302,25 @@ class Post:
             return encode_failure(_identity(message), InvalidRequest("initialize is not part of a batch"))
         return self._answer(peer, stream, message, member)
 
-    async def _run(
+    async def run(
         self,
         coroutine: Coroutine[Any, Any, bytes],
         stream: Stream,
         peer: Peer,
-        message: Message | None,
+        identity: int | str | None,
         receive: Receive,
         send: Send,
     ) -> None:
-        """Let a call run, where a cancellation and the end of the server can reach it."""
+        """Let a call run, where a cancellation and the end of the server can reach it. A batch has no identity."""
         call = Call(
             stream,
             receive,
-            self._watch,
+            self.watch,
             keep_alive_seconds=self._keep_alive_seconds,
             resume_seconds=self._resume_seconds,
         )
         calls = peer.memory.calls
-        key = f"batch {id(call)}" if message is None else cast("int | str", message.id)
+        key = f"batch {id(call)}" if identity is None else identity
         calls[key] = call
         self.running.add(call)
         if stream.resumable:
@@ -309,11 +340,6 @@ def _take_unanswered(peer: Peer, message: Message) -> None:
         request_id = message.params.request_id
         if request_id is not UNSET:
             peer.memory.cancel(request_id)
-
-
-def _json_alone(headers: dict[bytes, bytes]) -> bool:
-    accept = headers.get(b"accept", b"*/*")
-    return b"event-stream" not in accept and b"*/*" not in accept
 
 
 def _identity(message: Message) -> int | str | None:

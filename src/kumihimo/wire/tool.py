@@ -12,7 +12,10 @@ from kumihimo.wire.revision import Revision
 from kumihimo.wire.schema import ANY_OBJECT, Schema, listed
 
 if TYPE_CHECKING:
+    from kumihimo.wire.peer import Cancellable
     from kumihimo.wire.request import Request
+
+Done = Callable[[Any], None]
 
 
 class ToolAnnotations(Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -79,6 +82,13 @@ class Tool(Struct, frozen=True, kw_only=True, eq=False):
 
     `read(caller, arguments)` gives compact JSON. Whatever it raises, also for arguments that are no object, makes
     `handler` do it all again.
+    """
+    relay: "Callable[[Request, Raw, Done], Cancellable | None] | None" = None
+    """The short way to the same answer, for a tool that somebody else does and whose answer nobody need wait for in a task.
+
+    `relay(request, arguments, done)` begins it, and gives what it can be cancelled by; `done` hears once what `handler` would
+    return, or an exception that is a mistake of ours, and nothing after it was cancelled. None where nothing was begun: then
+    `handler` does it.
     """
     listed: bool = True
     """An old name is still called and no longer shown."""

@@ -33,6 +33,7 @@ from kumihimo.wire.origin import LOOPBACK, Gate
 from kumihimo.wire.peer import CatalogOf
 from kumihimo.wire.revision import Revision
 from kumihimo.wire.server import Server
+from kumihimo.wire.serving.exchange import Exchange
 
 if TYPE_CHECKING:
     from kumihimo.surfaces.http.api import Api
@@ -82,6 +83,12 @@ class Application:
                 told = render(error, language_of(scope, self._door.language))
                 body = msgspec.json.encode({"error": {"code": error.code, "message": told}})
                 await respond_json(send, status_of(error), body)
+
+    def begin(self, exchange: Exchange) -> bool:
+        """Whether a request is answered on a short way; else it is called as ever."""
+        path: str = exchange.scope["path"]
+        endpoint = self._endpoints.get(path[len("/mcp/") :]) if path.startswith("/mcp") else None
+        return endpoint is not None and endpoint.begin(exchange)
 
     def _admits(self, headers: list[tuple[bytes, bytes]]) -> bool:
         """Whether a request is for us by its name, and from no page of somebody else."""
@@ -209,7 +216,9 @@ class Application:
             if key not in own:
                 if len(own) >= _MOST_CATALOGS:
                     own.clear()
-                own[key] = bench.catalog(Exposed(self._door, partial(self._door.know, self._caller, identity)))
+                know = partial(self._door.know, self._caller, identity)
+                at_hand = partial(self._door.desk_at_hand, self._caller, identity)
+                own[key] = bench.catalog(Exposed(self._door, know, at_hand))
             return own[key]
 
         return find

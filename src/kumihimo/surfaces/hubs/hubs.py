@@ -64,6 +64,15 @@ class Hubs:
         found = self._clients.get(client)
         return found[1] if found is not None and found[0].fresh else None
 
+    def at_hand(self, caller: Caller) -> Desk | None:
+        """The desk of a caller that sat there a moment ago."""
+        now = time.monotonic()
+        found = self._desks.get(_key(caller))
+        if found is None or found[0] < now:
+            return None
+        watched = self._hubs.get(found[1].folder)
+        return found[2] if watched is not None and watched.fresh else None
+
     def remember(self, client: Hashable, desk: Desk) -> None:
         """For as long as the files of its hub need not be looked at."""
         if len(self._clients) >= _MOST_SEATS:

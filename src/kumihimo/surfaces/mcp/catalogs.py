@@ -36,6 +36,7 @@ from kumihimo.wire.schema import EncodedSchema
 
 if TYPE_CHECKING:
     from kumihimo.surfaces.mcp.exposing import Exposed
+    from kumihimo.wire.peer import Cancellable
 
 # Tools that may take longer than a client likes to hold a call open.
 TASKS = frozenset({"wait_agent"})
@@ -169,6 +170,7 @@ class ToolCall:
             handler=self._handler_of(operation),
             tasks="optional" if self.tool.name in TASKS else "never",
             read=self.read if self.reads_at_once else None,
+            relay=self._relay_through_hub if operation.relay is not None else None,
         )
 
     @property
@@ -206,6 +208,11 @@ class ToolCall:
         from kumihimo.surfaces.mcp.through_hub import perform
 
         return perform(self, request, arguments)
+
+    def _relay_through_hub(self, request: Request, arguments: Raw, done: wire_tool.Done) -> Cancellable | None:
+        from kumihimo.surfaces.mcp.through_hub import relay
+
+        return relay(self, request, arguments, done)
 
     def _beside(self, request: Request) -> dict[str, str]:
         """What the client has told beside the arguments."""
@@ -273,11 +280,6 @@ class ToolCall:
         """Who a token speaks for. Who came in for one agent's work can't speak for another, whatever else it knows."""
         token: str | None = getattr(given, SESSION_TOKEN)
         return caller if token is None else caller.speaking_for(self.door.caller_of_token(board, token))
-
-    @staticmethod
-    def is_limited(client: Any) -> bool:
-        """Whether a client came with a token for less than everything, whose time may be over."""
-        return getattr(client, "token", None) is not None
 
     def decode(self, arguments: Raw) -> Any:
         """The arguments of the tool. msgspec.DecodeError where they are not what its schema says."""

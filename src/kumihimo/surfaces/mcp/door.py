@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kumihimo.app import open_board
-from kumihimo.domain.errors import TokenRefused
+from kumihimo.domain.errors import KumihimoError, TokenRefused
 from kumihimo.domain.session import Session
 from kumihimo.domain.token import Token
 from kumihimo.operations.operation import Call, Caller, Operation
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kumihimo.domain.hub_call import HubCall
+    from kumihimo.hub.desk import Desk
     from kumihimo.hub.statistics import Counts
     from kumihimo.surfaces.hubs.hubs import Hubs
     from kumihimo.surfaces.hubs.seats import Seat
@@ -144,6 +145,20 @@ class Door:
             else caller_of(self.board, client)
         )
 
+    def desk_at_hand(self, caller_of: Callable[[Board, Any], Caller], client: Any) -> Desk | None:
+        """What a client sees of the hub, where that is known without waiting for anybody. Of a run it is looked up each time
+        whether it still lives."""
+        if self._hubs is None:
+            return None
+        known = None if is_limited(client) else self._hubs.known(client)
+        if known is not None or self.remote:
+            return known
+        try:
+            return self._hubs.at_hand(caller_of(self.board, client))
+        except KumihimoError:
+            # Told on the long way, in the words of its dialect.
+            return None
+
     async def away(self, place: str) -> str | None:
         """How the host is called that began a session; None where that is this one, or there is no session."""
         if not place or place == self.host:
@@ -199,6 +214,11 @@ class Door:
             board = self._local.board = open_board(self.settings)
             self._boards.append(board)
         return board
+
+
+def is_limited(client: Any) -> bool:
+    """Whether a client came with a token for less than everything, whose time may be over."""
+    return getattr(client, "token", None) is not None
 
 
 def _bell(board: Board) -> Any:

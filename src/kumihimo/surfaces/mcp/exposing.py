@@ -9,22 +9,25 @@ import msgspec
 from msgspec import Raw
 
 from kumihimo.domain.errors import KumihimoError
+from kumihimo.hub.call import NOBODY
 from kumihimo.hub.errors import Code
 from kumihimo.hub.exposing import exposed_name
 from kumihimo.surfaces.mcp.asking import Line
 from kumihimo.surfaces.mcp.refusals import refuse
 from kumihimo.wire.content import Text
 from kumihimo.wire.revision import Revision
-from kumihimo.wire.tool import PassedResult, Tool, ToolRefusal, ToolResult
+from kumihimo.wire.tool import PassedResult, Tool, ToolResult
 
 if TYPE_CHECKING:
-    from kumihimo.hub.call import Asking
+    from kumihimo.hub.call import Asking, Call
     from kumihimo.hub.desk import Desk
     from kumihimo.hub.results import Answer
     from kumihimo.hub.tools import Tool as HubTool
     from kumihimo.operations.operation import Caller
     from kumihimo.surfaces.mcp.door import Door
+    from kumihimo.wire.peer import Cancellable
     from kumihimo.wire.request import Request
+    from kumihimo.wire.tool import Done
 
 _decode_arguments = msgspec.json.Decoder(dict[str, Any]).decode
 _decode_result = msgspec.json.Decoder(PassedResult).decode
@@ -44,9 +47,13 @@ class ForeignTool(Tool, frozen=True, kw_only=True, eq=False):
 class Exposed:
     """What one caller is shown."""
 
-    def __init__(self, door: Door, find_caller: Callable[[], Awaitable[Caller]]) -> None:
+    def __init__(
+        self, door: Door, find_caller: Callable[[], Awaitable[Caller]], at_hand: Callable[[], Desk | None]
+    ) -> None:
         self._door = door
         self._find_caller = find_caller
+        # The desk of the caller, where nobody need be waited for to know it.
+        self._at_hand = at_hand
         self._seen: list[HubTool] = []
         self._tools: Sequence[Tool] = ()
 
@@ -66,32 +73,53 @@ class Exposed:
             raise refuse("hub", error, self._door.language) from None
 
     def _tool(self, tool: HubTool) -> Tool:
-        async def call(request: Request, arguments: Raw) -> PassedResult:
+        async def call(request: Request, arguments: Raw) -> PassedResult | ToolResult:
             line = Line(request)
             try:
                 return await self._relay(tool.name, arguments, line.asking, request.peer.place)
             finally:
                 await line.close()
 
+        def relay(request: Request, arguments: Raw, done: Done) -> Cancellable | None:
+            return self._relay_quickly(tool.name, request, arguments, done)
+
         return ForeignTool(
             name=exposed_name(tool.server, tool.short_name),
             handler=call,
+            relay=relay,
             input_schema=tool.input_schema,
             foreign=tool.definition,
         )
 
-    async def _relay(self, name: str, arguments: Raw, asking: Asking, place: str) -> PassedResult:
+    async def _relay(self, name: str, arguments: Raw, asking: Asking, place: str) -> PassedResult | ToolResult:
         desk = (await self._desk()).asking(asking)
         if (away := await self._door.away(place)) is not None:
             desk = desk.away(away)
         call = desk.new_call(name, _decode_arguments(arguments))
-        answer = await desk.relay(call)
-        if answer.success or (_said_so_itself(answer) and call.reply is not None):
-            assert call.reply is not None, "an answer was answered by somebody"
-            return _decode_result(call.reply)
-        assert answer.error is not None, "what has not succeeded has an error"
-        told = f"{answer.error.code}: {answer.error.message}"
-        raise ToolRefusal(ToolResult([Text(text=told)], is_error=True))
+        return _returned(call, await desk.relay(call))
+
+    def _relay_quickly(self, name: str, request: Request, arguments: Raw, done: Done) -> Cancellable | None:
+        desk = self._at_hand() if request.peer.place in ("", self._door.host) else None
+        if desk is None:
+            return None
+        line = Line(request)
+        if line.asking is not NOBODY:
+            desk = desk.asking(line.asking)
+        call = desk.new_call(name, _decode_arguments(arguments))
+
+        def hear(answer: Answer | Exception) -> None:
+            line.conclude(done, answer if isinstance(answer, Exception) else _returned(call, answer))
+
+        return desk.relay_quickly(call, hear)
+
+
+def _returned(call: Call, answer: Answer) -> PassedResult | ToolResult:
+    """All that the server answered, or why it has not."""
+    if answer.success or (_said_so_itself(answer) and call.reply is not None):
+        assert call.reply is not None, "an answer was answered by somebody"
+        return _decode_result(call.reply)
+    assert answer.error is not None, "what has not succeeded has an error"
+    return ToolResult([Text(text=f"{answer.error.code}: {answer.error.message}")], is_error=True)
 
 
 def _said_so_itself(answer: Answer) -> bool:

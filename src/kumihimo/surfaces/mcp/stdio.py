@@ -64,7 +64,7 @@ class _Beside:
         if expose == "all":
             from kumihimo.surfaces.mcp.exposing import Exposed
 
-            self.exposed = Exposed(door, self._owner)
+            self.exposed = Exposed(door, self._owner, lambda: None)
 
     async def live(self, server: Server) -> None:
         """Until the conversation is over; then no server that was started is left."""

@@ -14,6 +14,11 @@ class Carrier(Protocol):
     # Whether a session is this one connection: there is no other that could be lost or renewed.
     piped: bool
 
+    @property
+    def ready(self) -> bool:
+        """Whether a call that is posted now leaves at once. Never so where each has a connection of its own."""
+        ...
+
     async def send(self, call: Call) -> None:
         """Send the call. Its answer comes by itself. ClientError, with nothing sent, where that is not possible."""
         ...

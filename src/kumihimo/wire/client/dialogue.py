@@ -69,9 +69,14 @@ class Dialogue:
         self._on_notification = on_notification
         self.questions = Questions(on_request)
 
-    def open(self, method: str, on_progress: OnProgress | None = None, on_input: OnRequest | None = None) -> Call:
+    def next_number(self) -> int:
+        """What the next call is known by."""
         self._last += 1
-        call = self.calls[self._last] = Call(self._last, method, on_progress, on_input)
+        return self._last
+
+    def open(self, method: str, on_progress: OnProgress | None = None, on_input: OnRequest | None = None) -> Call:
+        number = self.next_number()
+        call = self.calls[number] = Call(number, method, on_progress, on_input)
         return call
 
     def close(self, call: Call) -> None:

@@ -31,6 +31,7 @@ class _Way(NamedTuple):
 class HttpCarrier:
     mirrors = True
     piped = False
+    ready = False
 
     def __init__(self, target: Url, dialogue: Dialogue) -> None:
         self.dialogue = dialogue

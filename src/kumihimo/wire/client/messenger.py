@@ -18,6 +18,7 @@ from kumihimo.wire.client.input_required import METHODS, MOST_ROUNDS, input_requ
 from kumihimo.wire.client.listing import Kind, Listing, listing
 from kumihimo.wire.client.mirroring import Mirroring
 from kumihimo.wire.client.performing import perform
+from kumihimo.wire.client.relayed import Relayed, Take
 from kumihimo.wire.deadlines import Deadlines
 from kumihimo.wire.errors import HEADER_MISMATCH, RpcError
 from kumihimo.wire.jsonrpc import encode
@@ -61,6 +62,20 @@ class Messenger:
         call = self._dialogue.open("tools/call")
         call.body = _PLAIN % (call.id, encode(name), arguments)
         return perform(self._dialogue, self._carrier, call, Allowance(seconds, self._deadlines))
+
+    def relay(self, errand: Errand, seconds: float | None, take: Take) -> Relayed | None:
+        """Send a call now, and let its answer be taken when it comes. None, with nothing sent, where it has to wait or may be
+        answered with a question."""
+        if not (self._carrier.ready and self._handshake.revision.handshake):
+            return None
+        allowance = Allowance(seconds, self._deadlines)
+        call = Relayed(self._dialogue, self._carrier, allowance, take, errand.on_progress, errand.on_input)
+        call.send(
+            self._handshake.body(
+                call.id, errand.method, errand.fields, progress=errand.on_progress is not None, meta=errand.meta
+            )
+        )
+        return call
 
     async def run(self, errand: Errand, seconds: float | None) -> Raw:
         """The answer, as it came. Where the server wants to know something first, and there is somebody to ask, they are;

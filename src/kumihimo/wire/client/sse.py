@@ -33,6 +33,7 @@ class _Way(NamedTuple):
 class SseCarrier:
     mirrors = False
     piped = False
+    ready = False
 
     def __init__(self, target: Url, dialogue: Dialogue) -> None:
         self.dialogue = dialogue

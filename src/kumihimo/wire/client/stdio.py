@@ -85,6 +85,11 @@ class StdioCarrier:
         """The end of what the server wrote to stderr, where that is kept."""
         return self._errors.kept.decode("utf-8", "replace")
 
+    @property
+    def ready(self) -> bool:
+        unwell = self._lost is not None or self._telling is not None or self._writer is None
+        return not (unwell or self._writing.closed or self._writing.crowded)
+
     async def send(self, call: Call) -> None:
         if self._writing.crowded:
             await self._writing.room()

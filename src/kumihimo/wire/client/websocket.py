@@ -42,6 +42,10 @@ class WebSocketCarrier:
             connection.give_up()
             raise
 
+    @property
+    def ready(self) -> bool:
+        return self._connection.lost is None and not self._connection.crowded
+
     async def send(self, call: Call) -> None:
         if self._connection.crowded:
             await self._connection.room()

@@ -219,7 +219,8 @@ class Connection(asyncio.Protocol):
             exchange = self._current = self._waiting.popleft()
             listener = self._listener
             listener.running.add(exchange)
-            exchange.task = listener.loop.create_task(exchange.run(listener.application))
+            if not listener.begins(exchange):
+                exchange.go_on(listener.application)
         elif self._refusal is not None:
             self._say_no(self._refusal)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import http
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from kumihimo.wire.serving.connection import Connection
@@ -21,6 +21,18 @@ _WITHOUT_BODY: Final = (204, 304)
 MOST_UNREAD_BYTES: Final = 64 * 1024
 
 
+_JSON: Final = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+_LAST_JSON: Final = _JSON.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n")
+
+
+class Holder(Protocol):
+    """Who answers an exchange that has no task."""
+
+    def client_left(self) -> None:
+        """Nobody waits for the answer any more."""
+        ...
+
+
 class Exchange:
     """`scope`, `receive` and `send` are ASGI's. `disconnected` is told by the connection."""
 
@@ -32,6 +44,7 @@ class Exchange:
         "_delivered",
         "_expects_continue",
         "_head",
+        "_holder",
         "_left",
         "_unread",
         "_waiter",
@@ -57,6 +70,7 @@ class Exchange:
         self._delivered = False
         self._expects_continue = expects
         self._waiter: asyncio.Future[None] | None = None
+        self._holder: Holder | None = None
         # The head of the answer, kept back until there is a body to go with it.
         self._head = b""
         self._chunked = False
@@ -67,6 +81,32 @@ class Exchange:
     def reading(self) -> bool:
         """Whether some of the request is still to come."""
         return not self._complete
+
+    @property
+    def whole(self) -> bytes | None:
+        """All of the body, where it has come and the client waits for nothing but the answer."""
+        if not self._complete or self._expects_continue:
+            return None
+        body = self._body
+        return body[0] if len(body) == 1 else b"".join(body)
+
+    def take(self, holder: Holder) -> None:
+        """Somebody answers it without a task: by `answer_json`, or later by `go_on`."""
+        self._holder = holder
+
+    def answer_json(self, body: bytes) -> None:
+        """All of the answer at once, from who holds it."""
+        self._holder = None
+        if not self.disconnected:
+            self.started = self.over = True
+            self._body.clear()
+            self._connection.write_last((_JSON if self.keep_alive else _LAST_JSON) % (len(body), body))
+        self._connection.finished(self)
+
+    def go_on(self, application: Any) -> None:
+        """What was held is answered in a task after all."""
+        self._holder = None
+        self.task = asyncio.get_running_loop().create_task(self.run(application))
 
     # What the connection tells
 
@@ -87,6 +127,10 @@ class Exchange:
     def disconnect(self) -> None:
         self.disconnected = True
         self._wake()
+        if self._holder is not None:
+            holder, self._holder = self._holder, None
+            holder.client_left()
+            self._connection.finished(self)
 
     async def run(self, application: Any) -> None:
         try:

@@ -45,7 +45,11 @@ class Connections:
 
 
 class Listener:
-    """Made inside a running loop. `upgrade` makes what a connection becomes that asks for a WebSocket."""
+    """Made inside a running loop. `upgrade` makes what a connection becomes that asks for a WebSocket.
+
+    An application may have a method `begin(exchange)`, which is asked first of every request: whether it answers by the exchange
+    itself, now or later, for which no task is made. It must not raise.
+    """
 
     def __init__(
         self,
@@ -58,6 +62,7 @@ class Listener:
         self.loop = asyncio.get_running_loop()
         self.connections = Connections()
         self.running: set[Exchange] = set()
+        self._begin: Callable[[Exchange], bool] | None = getattr(application, "begin", None)
         self._upgrade = upgrade
         self._silence_seconds = silence_seconds
         self._unflushed: list[Connection] = []
@@ -89,6 +94,10 @@ class Listener:
 
     def upgraded(self) -> asyncio.Protocol | None:
         return None if self._upgrade is None else self._upgrade(self.connections)
+
+    def begins(self, exchange: Exchange) -> bool:
+        """Whether the application answers without a task. One that has no such way has no `begin`."""
+        return self._begin is not None and self._begin(exchange)
 
     @property
     def busy(self) -> bool:
