@@ -184,6 +184,8 @@ def main() -> None:
         request = json.loads(line)
         if "method" not in request and str(request.get("id")).startswith("q"):
             say({"id": int(request["id"][1:]), "result": text(request.get("result") or request["error"]["message"])})
+        if request.get("method") == "notifications/cancelled":
+            log("cancelled")
         if "id" not in request or "method" not in request:
             continue
         if request["method"] in ("initialize", "server/discover"):

@@ -25,6 +25,7 @@ from kumihimo.hub.registry import Registry
 from kumihimo.hub.relay import Done, Relay
 from kumihimo.hub.results import Answer, Metadata, failed, succeeded
 from kumihimo.hub.retrying import Tries
+from kumihimo.hub.route import Route
 from kumihimo.hub.statistics import Counts
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import CanExecute, Tool
@@ -55,37 +56,50 @@ class Calls:
             return self._finish(call, began, None, told)
         return self._finish(call, began, data, None)
 
-    def relay(self, call: Call, done: Done, worktree: Path | None = None) -> Relay | None:
-        """The same on the short way: `done` hears the answer. None, with nothing sent, where it has to go the long way, which
-        is so for whatever would be refused."""
-        began = self._timing.now()
-        reference = self._names.at_once(call.name)
-        if reference is None or self.gates or call.away is not None:
+    def route(self, name: str, worktree: Path | None, permission: Permission, known: Route | None) -> Route | None:
+        """The way that a call of this name takes, where it is open already: `known` if that is. None where the call has to go
+        the long way, which is so for whatever would be refused."""
+        if known is not None and known.is_open(self._timing.now()):
+            return known
+        reference = self._names.at_once(name)
+        if reference is None or self.gates:
             return None
         try:
-            upstream = self._permitted(reference, worktree, call.permission)
-            live = upstream.live
-            tool = None if live is None or upstream.quiet_until else self._known_tool(upstream, live, reference)
-            if live is None or tool is None:
-                return None
-            tool.check(call.params)
-            arguments = _encoded(call)
+            upstream = self._permitted(reference, worktree, permission)
         except HubError:
             # Met again on the long way, and told there.
             return None
-        call.server, call.tool = reference
+        live = upstream.live
+        listed = None if live is None else live.lists.get("tools")
+        tool = None if listed is None else listed.entries.get(reference.tool)
+        return (
+            None if live is None or listed is None or tool is None else Route(reference, upstream, live, listed, tool)
+        )
+
+    def relay(self, call: Call, route: Route, done: Done) -> Relay | None:
+        """As `execute`, on the short way: `done` hears the answer. None, with nothing sent, where it has to go the long way."""
+        began = self._timing.now()
+        upstream, tool = route.upstream, route.tool
+        if self.gates or call.away is not None:
+            return None
+        try:
+            tool.check(call.params)
+            arguments = _encoded(call)
+        except HubError:
+            return None
+        call.server, call.tool = route.reference
         call.checked = True
         call.sent_bytes = len(memoryview(arguments))
         seconds = self._seconds(call, upstream)
-        attempt = Attempt(self._cache, call, upstream, live, tool)
-        if attempt.kept() is not None:
+        attempt = Attempt(self._cache, call, upstream, route.live, tool)
+        if tool.read_only and attempt.kept() is not None:
             return None
 
         async def go_on(error: HubError) -> Answer:
             tries = self._tries(upstream, seconds)
             try:
                 tries.learn(tool.repeatable)
-                data = await self._perform(call, tries, upstream, reference, arguments, seconds, error)
+                data = await self._perform(call, tries, upstream, route.reference, arguments, seconds, error)
             except HubError as told:
                 return self._finish(call, began, None, told)
             return self._finish(call, began, data, None)

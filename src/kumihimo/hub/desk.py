@@ -18,6 +18,7 @@ from kumihimo.hub.hub import Hub
 from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.relay import Done, Relay
 from kumihimo.hub.results import Answer
+from kumihimo.hub.route import Route
 from kumihimo.hub.searching import search
 from kumihimo.hub.statistics import Counts
 from kumihimo.hub.tools import Table, Tool
@@ -74,6 +75,8 @@ class Desk:
         self._caller = caller
         self._permission = permission
         self._record = record
+        # By the names that were called: who sits here is the same, and so is what they may use.
+        self._routes: dict[str, Route] = {}
 
     def servers(self) -> list[Table]:
         return [server for server in self.hub.servers() if self._permission.knows(server["name"])]
@@ -100,7 +103,7 @@ class Desk:
         return self._with(self._asking, host)
 
     def _with(self, asking: Asking, away: str | None = None) -> Desk:
-        return Desk(
+        other = Desk(
             self.hub,
             worktree=self._worktree,
             caller=self._caller,
@@ -110,6 +113,8 @@ class Desk:
             history=self._history,
             away=away or self._away,
         )
+        other._routes = self._routes
+        return other
 
     def call(self, name: str, params: Any, timeout_ms: float | None = None) -> Awaitable[Answer]:
         """With data as the JSON that came."""
@@ -127,13 +132,20 @@ class Desk:
 
     def relay_quickly(self, call: Call, done: Done) -> Relay | None:
         """The same on the short way: `done` hears the answer. None, with nothing sent, where that is not possible."""
+        routes, name = self._routes, call.name
+        known = routes.get(name)
+        route = self.hub.route(name, self._permission, known, worktree=self._worktree)
+        if route is None:
+            return None
+        if route is not known:
+            routes[name] = route
 
         def hear(answer: Answer | Exception) -> None:
             if self._record is not None and not isinstance(answer, Exception):
                 self._record(_called(call, answer))
             done(answer)
 
-        return self.hub.relay(call, hear, worktree=self._worktree)
+        return self.hub.relay(call, route, hear)
 
     async def batch(self, calls: Sequence[Any], max_parallel: int | None) -> list[Answer]:
         return await self.hub.perform_batch(calls, max_parallel, self.call)

@@ -26,6 +26,7 @@ from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.registry import Registry
 from kumihimo.hub.relay import Done, Relay
 from kumihimo.hub.results import Answer, Metadata, failed
+from kumihimo.hub.route import Route
 from kumihimo.hub.serena import Serena, serena_among
 from kumihimo.hub.statistics import Counts
 from kumihimo.hub.timing import Timing
@@ -242,10 +243,15 @@ class Hub:
         self._open()
         return self._calls.execute(call, worktree)
 
-    def relay(self, call: Call, done: Done, *, worktree: Path | None = None) -> Relay | None:
-        """The same on the short way: `done` hears the answer. None, with nothing sent, where that is not possible."""
-        self._open()
-        return self._calls.relay(call, done, worktree)
+    def route(
+        self, name: str, permission: Permission, known: Route | None = None, *, worktree: Path | None = None
+    ) -> Route | None:
+        """The short way to a tool, where it is open; `known` is how it was before."""
+        return None if self._closed else self._calls.route(name, worktree, permission, known)
+
+    def relay(self, call: Call, route: Route, done: Done) -> Relay | None:
+        """As `perform`, on the short way: `done` hears the answer. None, with nothing sent, where that is not possible."""
+        return self._calls.relay(call, route, done)
 
     async def execute_parallel(
         self,

@@ -26,8 +26,8 @@ class Live:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.uses = 0
-        self.unused = asyncio.Event()
-        self.unused.set()
+        # For who waits for the end of the last use, which hardly anybody does.
+        self._unused: asyncio.Event | None = None
         # Whether the server would tell that a list of it has changed.
         self.hears = False
         # Of which of its lists it would.
@@ -36,6 +36,16 @@ class Live:
         # How often a list was said to have changed.
         self.changes = 0
         self.listing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def release(self) -> None:
+        self.uses -= 1
+        if not self.uses and self._unused is not None:
+            self._unused.set()
+
+    async def unused(self) -> None:
+        while self.uses:
+            self._unused = asyncio.Event()
+            await self._unused.wait()
 
 
 def _announces(session: Session, what: str) -> bool:

@@ -146,7 +146,6 @@ class Upstream:
         self.in_flight += 1
         self.last_used = self._timing.now()
         live.uses += 1
-        live.unused.clear()
 
     async def take(self, seconds: float) -> Live:
         """As `session`, for who gives it back in the end. On the way of every call, where a `with` would cost more."""
@@ -158,13 +157,10 @@ class Upstream:
             self._used()
             raise
         live.uses += 1
-        live.unused.clear()
         return live
 
     def give_back(self, live: Live) -> None:
-        live.uses -= 1
-        if not live.uses:
-            live.unused.set()
+        live.release()
         self._used()
 
     def _used(self) -> None:
@@ -325,7 +321,7 @@ class Upstream:
         if patient:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORDS_SECONDS):
-                    await live.unused.wait()
+                    await live.unused()
         await live.session.close()
 
     async def _listen(self, live: Live) -> None:

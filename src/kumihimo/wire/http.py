@@ -5,13 +5,14 @@ something to say before it, or takes long.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import Struct
 
 from kumihimo.wire.changes import RESOURCE_UPDATED, TASK, Change, change_params
 from kumihimo.wire.http_post import Post
+from kumihimo.wire.http_quick import Admitted, admit, begin
 from kumihimo.wire.http_respond import Receive, Scope, Send, refuse, respond
 from kumihimo.wire.jsonrpc import encode_notification
 from kumihimo.wire.origin import LOOPBACK, Gate
@@ -23,6 +24,7 @@ from kumihimo.wire.subscription import Inbox
 
 if TYPE_CHECKING:
     from kumihimo.wire.serving.exchange import Exchange
+    from kumihimo.wire.serving.head import Head
 
 MOST_BODY_BYTES: Final = 16 * 1024 * 1024
 SESSION_SECONDS: Final = 7 * 24 * 3600
@@ -45,7 +47,8 @@ class HttpServer:
     """The ASGI application. Mount it where the endpoint is to be; paths are not looked at.
 
     `authenticate(scope)` returns the caller that handlers see, or a Refusal; it may be a coroutine function. Hosts
-    and origins off the list are refused. A call that says nothing for `keep_alive_seconds` becomes a stream, so that
+    and origins off the list are refused. `is_lasting(headers)` is whether who comes with the same headers later is the same
+    caller without being asked again. A call that says nothing for `keep_alive_seconds` becomes a stream, so that
     nobody on the way hangs up; a stream of the older revisions whose client is gone waits `resume_seconds` for it.
     Call `close()` when the process is about to end: streams end, and calls are cancelled.
     """
@@ -55,6 +58,7 @@ class HttpServer:
         server: Server,
         *,
         authenticate: Authenticate | None = None,
+        is_lasting: Callable[[Mapping[bytes, bytes]], bool] = lambda _: False,
         allowed_hosts: Iterable[str] = LOOPBACK,
         allowed_origins: Iterable[str] = (),
         most_body_bytes: int = MOST_BODY_BYTES,
@@ -64,6 +68,7 @@ class HttpServer:
     ) -> None:
         self._server = server
         self._authenticate = authenticate
+        self._is_lasting = is_lasting
         self._gate = Gate(allowed_hosts, allowed_origins)
         self._sessions = Sessions(server, session_seconds)
         self._streams = Streams()
@@ -106,26 +111,31 @@ class HttpServer:
 
     def begin(self, exchange: "Exchange") -> bool:
         """Whether a request is answered on a short way, without a task; else it is to be called as ever."""
-        scope = exchange.scope
-        if scope["method"] != "POST":
-            return False
-        headers: dict[bytes, bytes] = dict(scope["headers"])
-        if not self._gate.admits(headers.get(b"host"), headers.get(b"origin")):
-            return False
-        caller: Any = None
-        if self._authenticate is not None:
-            caller = self._authenticate(scope)
-            if isinstance(caller, Coroutine):
-                cast("Coroutine[Any, Any, Any]", caller).close()
-                return False
-            if isinstance(caller, Refusal):
-                return False
-        return self._post.begin(headers, caller, exchange)
+        admitted = exchange.head.memo
+        if type(admitted) is not Admitted or not self._sessions.goes_on(admitted.token, admitted.peer):
+            admitted = self._admit(exchange.head)
+        return admitted is not None and begin(self._post, admitted, exchange)
+
+    def _admit(self, head: "Head") -> Admitted | None:
+        """Who a request is from, where that is known at once. None for whatever is refused: the long way says why."""
+        headers = dict(head.headers)
+        if head.method != "POST" or not self._gate.admits(headers.get(b"host"), headers.get(b"origin")):
+            return None
+        caller = None if self._authenticate is None else self._authenticate(head.scope())
+        if isinstance(caller, Coroutine):
+            cast("Coroutine[Any, Any, Any]", caller).close()
+            return None
+        if isinstance(caller, Refusal):
+            return None
+        admitted = admit(self._post, headers, caller)
+        if admitted is not None and self._is_lasting(headers):
+            head.memo = admitted
+        return admitted
 
     async def close(self) -> None:
         """End every stream and cancel every call, and wait until they are gone."""
         self._server.changes.closing = True
-        calls = (*self._post.running, *self._post.held)
+        calls = (*self._post.running, *self._post.held())
         for call in calls:
             call.cancel()
         for listener in tuple(self._listening):

@@ -43,6 +43,9 @@ class Watch:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._look)
 
+    def all(self) -> tuple[Watched, ...]:
+        return (*self._young, *self._older)
+
     def leave(self, call: Watched) -> None:
         """It is over: nothing of it is kept."""
         self._young.discard(call)
@@ -50,11 +53,12 @@ class Watch:
 
     def _look(self) -> None:
         """Those that were here the last time already are watched from now on."""
-        for call in self._older:
-            call.start_watching()
-        self._older, self._young = self._young, set()
+        older, self._older, self._young = self._older, self._young, set()
         self._timer = None
-        if self._older:
+        for call in older:
+            # One that gets a task of its own leaves, and comes again with it.
+            call.start_watching()
+        if self._older and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._look)
 
 

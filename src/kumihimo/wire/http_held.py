@@ -16,30 +16,37 @@ from kumihimo.wire.tool import Tool
 
 if TYPE_CHECKING:
     from kumihimo.wire.http_post import Post
+    from kumihimo.wire.http_quick import Admitted
     from kumihimo.wire.serving.exchange import Exchange
 
 
 class HeldCall:
     """It gets a task after all where it takes long, where its server has something to say or to ask before the answer, and
     where it is cancelled. To its request it is the channel to the client.
-
-    `token` is that of its session; empty where it has none.
     """
 
+    __slots__ = (
+        "_admitted",
+        "_cancelled",
+        "_exchange",
+        "_handle",
+        "_id",
+        "_over",
+        "_peer",
+        "_post",
+        "_request",
+        "_returned",
+        "_stream",
+        "silent",
+    )
+
     def __init__(
-        self,
-        post: "Post",
-        exchange: "Exchange",
-        headers: dict[bytes, bytes],
-        token: str,
-        peer: Peer,
-        identity: int | str,
+        self, post: "Post", exchange: "Exchange", admitted: "Admitted", peer: Peer, identity: int | str
     ) -> None:
         self.silent = False
         self._post = post
         self._exchange = exchange
-        self._headers = headers
-        self._token = token
+        self._admitted = admitted
         self._peer = peer
         self._id = identity
         self._handle: Cancellable | None = None
@@ -53,13 +60,12 @@ class HeldCall:
         """False where nothing was begun."""
         assert tool.relay is not None, "asked only of those that have one"
         peer, post = self._peer, self._post
-        self.silent = post.takes_json_alone(self._headers)
+        self.silent = self._admitted.takes_json_alone
         self._request = Request(post.server, peer, self, self._id, "tools/call", params, body)
         self._handle = tool.relay(self._request, arguments, self._done)
         if self._handle is None:
             return False
         peer.memory.calls[self._id] = self
-        post.held.add(self)
         post.watch.add(self)
         self._exchange.take(self)
         return True
@@ -119,13 +125,12 @@ class HeldCall:
         """Nothing reaches it any more in this form."""
         self._over = True
         self._post.watch.leave(self)
-        self._post.held.discard(self)
         self._peer.memory.calls.pop(self._id, None)
 
     def _get_task(self) -> None:
         self._leave()
         self._returned = asyncio.get_running_loop().create_future()
-        self._stream = self._post.stream(self._exchange.send, self._token, self._peer, self._headers)
+        self._stream = self._post.stream(self._exchange.send, self._admitted.token, self._peer, self._admitted.headers)
         self._exchange.go_on(self._serve)
 
     async def _serve(self, _: Any, receive: Receive, send: Send) -> None:

@@ -1,7 +1,7 @@
 """POST: the messages of clients over HTTP, of both eras."""
 
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import UNSET, Raw
 
@@ -16,7 +16,7 @@ from kumihimo.wire.errors import (
 from kumihimo.wire.http_call import Call, Watch, stateless_status
 from kumihimo.wire.http_headers import MirrorCheck, check_routing, check_version
 from kumihimo.wire.http_held import HeldCall
-from kumihimo.wire.http_quick import MOST_CALLS, begin
+from kumihimo.wire.http_quick import MOST_CALLS
 from kumihimo.wire.http_respond import Receive, Send, refuse, respond, respond_json
 from kumihimo.wire.jsonrpc import (
     Message,
@@ -33,9 +33,6 @@ from kumihimo.wire.revision import ASSUMED_OVER_HTTP, REVISIONS, STATELESS
 from kumihimo.wire.server import Server
 from kumihimo.wire.session import Sessions
 from kumihimo.wire.sse import Connection, Stream, Streams
-
-if TYPE_CHECKING:
-    from kumihimo.wire.serving.exchange import Exchange
 
 _STATELESS_HEADER: Final = STATELESS.name.encode()
 
@@ -64,13 +61,12 @@ class Post:
         self.server = server
         self.sessions = sessions
         self._streams = streams
-        self._most_body_bytes = most_body_bytes
+        self.most_body_bytes = most_body_bytes
         self._keep_alive_seconds = keep_alive_seconds
         self._resume_seconds = resume_seconds
         self._mirror = MirrorCheck()
         self.watch = Watch()
         self.running: set[Call] = set()
-        self.held: set[HeldCall] = set()
 
     async def serve(self, headers: dict[bytes, bytes], caller: Any, receive: Receive, send: Send) -> None:
         refusal = self.refusal_of(headers)
@@ -80,7 +76,7 @@ class Post:
         try:
             body = await self._read(receive)
         except _TooLarge:
-            await refuse(send, 413, f"the body has more than {self._most_body_bytes} bytes")
+            await refuse(send, 413, f"the body has more than {self.most_body_bytes} bytes")
             return
         except _Gone:
             return
@@ -103,20 +99,18 @@ class Post:
         else:
             await self._serve_session(headers, caller, message, body, receive, send)
 
-    def refusal_of(self, headers: dict[bytes, bytes], body: bytes = b"") -> tuple[int, str] | None:
+    def held(self) -> list[HeldCall]:
+        """Calls that no task waits for."""
+        return [call for call in self.watch.all() if isinstance(call, HeldCall)]
+
+    def refusal_of(self, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
         """Why a request is not served, whatever its message is; with its status."""
         if not headers.get(b"content-type", b"").lower().startswith(b"application/json"):
             return 415, "the body is to be application/json"
         accept = headers.get(b"accept", b"*/*")
         if b"json" not in accept and b"event-stream" not in accept and b"*/*" not in accept:
             return 406, "accept application/json and text/event-stream"
-        if len(body) > self._most_body_bytes:
-            return 413, f"the body has more than {self._most_body_bytes} bytes"
         return None
-
-    def begin(self, headers: dict[bytes, bytes], caller: Any, exchange: "Exchange") -> bool:
-        """Whether a request is answered on the short way."""
-        return begin(self, headers, caller, exchange)
 
     async def _read(self, receive: Receive) -> bytes:
         message = await receive()
@@ -124,7 +118,7 @@ class Post:
         if message["type"] == "http.disconnect":
             raise _Gone
         if not message.get("more_body", False):
-            if len(body) > self._most_body_bytes:
+            if len(body) > self.most_body_bytes:
                 raise _TooLarge
             return body
         chunks = [body]
@@ -135,7 +129,7 @@ class Post:
                 raise _Gone
             chunks.append(message.get("body", b""))
             size += len(chunks[-1])
-            if size > self._most_body_bytes:
+            if size > self.most_body_bytes:
                 raise _TooLarge
         return b"".join(chunks)
 

@@ -6,12 +6,12 @@ unusual about a call, and for whatever would be refused; so a tool that reads ma
 
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, Struct
 
 from kumihimo.wire.dispatch import is_stateless
 from kumihimo.wire.errors import RpcError
 from kumihimo.wire.http_held import HeldCall
-from kumihimo.wire.jsonrpc import Message, Undecodable, decode, encode_answer, encode_id
+from kumihimo.wire.jsonrpc import Undecodable, decode, encode_answer, encode_id
 from kumihimo.wire.methods import NO_ARGUMENTS, OPENING_BRACE
 from kumihimo.wire.peer import Peer
 from kumihimo.wire.revision import REVISIONS, STATELESS
@@ -27,22 +27,48 @@ _HANDSHAKE_HEADERS: Final = (None, *(name.encode() for name, revision in REVISIO
 _STATELESS_HEADER: Final = STATELESS.name.encode()
 
 
-def begin(post: "Post", headers: dict[bytes, bytes], caller: Any, exchange: "Exchange") -> bool:
+class Admitted(Struct, frozen=True):
+    """What the head of a request says of it. A client of the stateless revision is known by each of its messages: its `peer`
+    is None, and its token empty."""
+
+    headers: dict[bytes, bytes]
+    caller: Any
+    token: str
+    peer: Peer | None
+    takes_json_alone: bool
+
+
+def admit(post: "Post", headers: dict[bytes, bytes], caller: Any) -> Admitted | None:
+    """None where a request with this head has to go the long way."""
+    if post.refusal_of(headers) is not None:
+        return None
+    version, silent = headers.get(b"mcp-protocol-version"), post.takes_json_alone(headers)
+    if version == _STATELESS_HEADER:
+        return Admitted(headers, caller, "", None, silent)
+    token = headers.get(b"mcp-session-id", b"").decode("latin-1")
+    peer = post.sessions.find(token, caller) if token and version in _HANDSHAKE_HEADERS else None
+    return None if peer is None else Admitted(headers, caller, token, peer, silent)
+
+
+def begin(post: "Post", admitted: Admitted, exchange: "Exchange") -> bool:
     """Whether a request is answered in this way, now or later."""
     body = exchange.whole
-    if not body or post.refusal_of(headers, body) is not None:
+    if not body or len(body) > post.most_body_bytes:
         return False
     try:
         message = decode(body)
     except Undecodable:
         return False
-    params, identity = message.params, message.id
+    params, identity, peer = message.params, message.id, admitted.peer
     if message.method != "tools/call" or params is None or params.name is UNSET or not isinstance(identity, int | str):
         return False
-    found = _peer(post, headers, caller, message)
-    if found is None:
+    if peer is None:
+        try:
+            peer = post.stateless_peer(admitted.headers, admitted.caller, message)
+        except RpcError:
+            return False
+    elif is_stateless(message):
         return False
-    token, peer = found
     tool = peer.catalog.tools.get(params.name)
     arguments = params.arguments or NO_ARGUMENTS
     under_way = peer.memory.calls
@@ -51,24 +77,11 @@ def begin(post: "Post", headers: dict[bytes, bytes], caller: Any, exchange: "Exc
     if identity in under_way or len(under_way) >= MOST_CALLS:
         return False
     if tool.relay is not None:
-        return HeldCall(post, exchange, headers, token, peer, identity).begin(tool, params, arguments, body)
+        return HeldCall(post, exchange, admitted, peer, identity).begin(tool, params, arguments, body)
     answered = None if tool.read is None else _read(post, peer, tool, identity, arguments)
     if answered is not None:
         exchange.answer_json(answered)
     return answered is not None
-
-
-def _peer(post: "Post", headers: dict[bytes, bytes], caller: Any, message: Message) -> tuple[str, Peer] | None:
-    """Who calls, with the token of its session."""
-    version = headers.get(b"mcp-protocol-version")
-    if is_stateless(message) or version == _STATELESS_HEADER:
-        try:
-            return "", post.stateless_peer(headers, caller, message)
-        except RpcError:
-            return None
-    token = headers.get(b"mcp-session-id", b"").decode("latin-1")
-    peer = post.sessions.find(token, caller) if token and version in _HANDSHAKE_HEADERS else None
-    return None if peer is None else (token, peer)
 
 
 def _read(post: "Post", peer: Peer, tool: Tool, identity: int | str, arguments: Raw) -> bytes | None:

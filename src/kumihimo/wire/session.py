@@ -91,6 +91,16 @@ class Sessions:
             place=claims.place,
         )
 
+    def goes_on(self, token: str, peer: Peer | None) -> bool:
+        """Whether a session that was found is one still. Who has none has none that could end."""
+        if peer is None:
+            return True
+        known = self._known.get(token)
+        if known is None or known.memory is not peer.memory:
+            return False
+        self._known.move_to_end(token)
+        return known.claims.issued + self._seconds >= self._server.clock()
+
     def end(self, token: str) -> None:
         """Cancel what the session has under way here, and accept it no more."""
         known = self._known.pop(token, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -91,6 +92,10 @@ class Access:
             return _owner(scope)
         return self._door.perform_reading(lambda board: self._known(board, secret, toolsets, scope))
 
+    def is_owner(self, headers: Mapping[bytes, bytes]) -> bool:
+        """Whether a request has the token of this home, which is the same for as long as this process lives."""
+        return hmac.compare_digest(bearer(headers), self._owner)
+
     def _of_page(self, scope: Any, headers: dict[bytes, bytes]) -> Any:
         """The owner, by the dashboard's cookie. Browsers send it along whoever asks on this machine: so it counts only for
         requests that come from the page itself."""
@@ -137,7 +142,7 @@ class Access:
         return Identity(token, None, exposed) if toolsets <= REACH[token.kind] else _FORBIDDEN
 
 
-def bearer(headers: dict[bytes, bytes]) -> bytes:
+def bearer(headers: Mapping[bytes, bytes]) -> bytes:
     """The token that a request comes with; empty where it has none."""
     scheme, _, secret = headers.get(b"authorization", b"").partition(b" ")
     return secret.strip() if scheme.lower() == b"bearer" else b""

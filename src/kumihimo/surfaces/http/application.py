@@ -86,8 +86,10 @@ class Application:
 
     def begin(self, exchange: Exchange) -> bool:
         """Whether a request is answered on a short way; else it is called as ever."""
-        path: str = exchange.scope["path"]
-        endpoint = self._endpoints.get(path[len("/mcp/") :]) if path.startswith("/mcp") else None
+        path = exchange.head.path
+        if path != "/mcp" and not path.startswith("/mcp/"):
+            return False
+        endpoint = self._endpoints.get(path[len("/mcp/") :])
         return endpoint is not None and endpoint.begin(exchange)
 
     def _admits(self, headers: list[tuple[bytes, bytes]]) -> bool:
@@ -196,7 +198,9 @@ class Application:
             watch=watcher_with_hub(self._door) if "hub" in names else watcher(self._door),
         )
         identify = partial(self._access.identify, toolsets=frozenset(names))
-        made = self._endpoints[name] = HttpServer(server, authenticate=identify, allowed_hosts=self._hosts)
+        made = self._endpoints[name] = HttpServer(
+            server, authenticate=identify, is_lasting=self._access.is_owner, allowed_hosts=self._hosts
+        )
         return made
 
     def _catalogs(self, toolsets: list[Toolset], *, exposing: bool) -> Catalog | CatalogOf:

@@ -148,6 +148,7 @@ class ToolCall:
         self._decode: Callable[[Raw], Any] = self._decode_first
         self._operation: Any = None
         self._names: list[tuple[str, str]] = []
+        self._named_alike = False
         self._at_once = False
         self._takes_token = False
         self._encode = msgspec.json.Encoder().encode
@@ -255,6 +256,7 @@ class ToolCall:
         self._operation = self.tool.bound_operation()
         self._decode = msgspec.json.Decoder(arguments_type(self.tool)).decode
         self._names = wire_names(self.tool)
+        self._named_alike = all(field == name for field, name in self._names)
         self._depends = callable(self._operation.slow)
         self._at_once = not self._depends and self.door.does_at_once(self._operation)
         self._takes_token = self.tool.caller == "session_token"
@@ -286,7 +288,9 @@ class ToolCall:
         return self._decode(arguments)
 
     def take(self, given: Any) -> Any:
-        """As `build`, for what goes to no database: any text will do."""
+        """As `build`, for what goes to no database: any text will do. Where all have the same names it is what was given."""
+        if self._named_alike:
+            return given
         return self._operation.arguments(**{field: getattr(given, name) for field, name in self._names})
 
     def build(self, given: Any) -> Any:

@@ -108,7 +108,11 @@ class Exposed:
         call = desk.new_call(name, _decode_arguments(arguments))
 
         def hear(answer: Answer | Exception) -> None:
-            line.conclude(done, answer if isinstance(answer, Exception) else _returned(call, answer))
+            returned = answer if isinstance(answer, Exception) else _returned(call, answer)
+            if line.telling:
+                line.conclude(done, returned)
+            else:
+                done(returned)
 
         return desk.relay_quickly(call, hear)
 

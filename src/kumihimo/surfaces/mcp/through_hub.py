@@ -67,7 +67,11 @@ def relay(tool: ToolCall, request: Request, arguments: Raw, done: Done) -> Cance
         desk = desk.asking(line.asking)
 
     def hear(answer: Answer | Exception) -> None:
-        line.conclude(done, answer if isinstance(answer, Exception) else _returned(tool, answer))
+        returned = answer if isinstance(answer, Exception) else _returned(tool, answer)
+        if line.telling:
+            line.conclude(done, returned)
+        else:
+            done(returned)
 
     assert operation.relay is not None, "asked only of those that have one"
     return operation.relay(desk, tool.take(given), hear)

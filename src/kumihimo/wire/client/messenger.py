@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
+from typing import Any
 
 from msgspec import Raw
 from msgspec.structs import replace
 
 from kumihimo.wire.client.allowance import Allowance
+from kumihimo.wire.client.call import OnProgress, OnRequest
 from kumihimo.wire.client.carrier import Carrier
 from kumihimo.wire.client.dialogue import Dialogue
 from kumihimo.wire.client.errand import Errand
@@ -63,18 +65,29 @@ class Messenger:
         call.body = _PLAIN % (call.id, encode(name), arguments)
         return perform(self._dialogue, self._carrier, call, Allowance(seconds, self._deadlines))
 
-    def relay(self, errand: Errand, seconds: float | None, take: Take) -> Relayed | None:
-        """Send a call now, and let its answer be taken when it comes. None, with nothing sent, where it has to wait or may be
-        answered with a question."""
-        if not (self._carrier.ready and self._handshake.revision.handshake):
+    def relay(
+        self,
+        name: str,
+        arguments: Raw,
+        seconds: float | None,
+        take: Take,
+        on_progress: OnProgress | None,
+        meta: Mapping[str, Any] | None,
+        on_input: OnRequest | None,
+    ) -> Relayed | None:
+        """Send a call of a tool now, and let its answer be taken when it comes. None, with nothing sent, where it has to wait
+        or may be answered with a question."""
+        carrier, dialogue = self._carrier, self._dialogue
+        if not (carrier.ready and self._handshake.revision.handshake):
             return None
-        allowance = Allowance(seconds, self._deadlines)
-        call = Relayed(self._dialogue, self._carrier, allowance, take, errand.on_progress, errand.on_input)
-        call.send(
-            self._handshake.body(
-                call.id, errand.method, errand.fields, progress=errand.on_progress is not None, meta=errand.meta
-            )
-        )
+        call = Relayed(dialogue, carrier, Allowance(seconds, self._deadlines), take, on_progress, on_input)
+        if on_progress is None and not meta:
+            call.send(_PLAIN % (call.id, encode(name), arguments))
+        else:
+            fields = b'"name":%b,"arguments":%b' % (encode(name), arguments)
+            beside = encode(dict(meta))[1:-1] if meta else b""
+            progress = on_progress is not None
+            call.send(self._handshake.body(call.id, "tools/call", fields, progress=progress, meta=beside))
         return call
 
     async def run(self, errand: Errand, seconds: float | None) -> Raw:

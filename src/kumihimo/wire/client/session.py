@@ -124,7 +124,9 @@ class Session:
             if plain is not None:
                 return plain
         given = arguments if isinstance(arguments, Raw) else Raw(encode(dict(arguments or {})))
-        errand = _call_of(name, given, on_progress, repeatable, meta, on_input, offers)
+        fields = b'"name":%b,"arguments":%b' % (encode(name), given)
+        beside = encode(dict(meta))[1:-1] if meta else b""
+        errand = Errand("tools/call", fields, name, given, on_progress, repeatable, beside, on_input, offers)
         return self._messenger.run(errand, self._seconds if seconds is None else seconds)
 
     def relay_tool(
@@ -140,8 +142,8 @@ class Session:
     ) -> Relayed | None:
         """The same for whoever does not wait: `take` hears what comes of it. None, with nothing sent, where it can't be sent
         this very moment or needs somebody who waits: then it is to be called as above."""
-        errand = _call_of(name, arguments, on_progress, False, meta, on_input)
-        return self._messenger.relay(errand, self._seconds if seconds is None else seconds, take)
+        allowed = self._seconds if seconds is None else seconds
+        return self._messenger.relay(name, arguments, allowed, take, on_progress, meta, on_input)
 
     async def read_resource(
         self,
@@ -220,20 +222,6 @@ class Session:
         """
         errand = Errand(method, fields, named, NO_RAW, on_progress, repeatable, meta, on_input, offers)
         return await self._messenger.run(errand, self._seconds if seconds is None else seconds)
-
-
-def _call_of(
-    name: str,
-    arguments: Raw,
-    on_progress: OnProgress | None,
-    repeatable: bool,
-    meta: Mapping[str, Any] | None,
-    on_input: OnRequest | None,
-    offers: Mapping[str, Any] | None = None,
-) -> Errand:
-    fields = b'"name":%b,"arguments":%b' % (encode(name), arguments)
-    beside = encode(dict(meta))[1:-1] if meta else b""
-    return Errand("tools/call", fields, name, arguments, on_progress, repeatable, beside, on_input, offers)
 
 
 def _nothing() -> None:

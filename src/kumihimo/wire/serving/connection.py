@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import unquote
 
 import httptools
 
 from kumihimo.wire.serving.exchange import STATUS_LINES, Exchange
+from kumihimo.wire.serving.head import Head
 
 if TYPE_CHECKING:
     from kumihimo.wire.serving.listener import Listener
@@ -36,6 +37,8 @@ class Connection(asyncio.Protocol):
         self._expects = False
         self._in_head = False
         self._head_bytes = 0
+        # How many requests the parser has met.
+        self._begun = 0
         self._reading_paused = False
         # What is answered to what came last, and then no more is read.
         self._refusal: int | None = None
@@ -53,16 +56,28 @@ class Connection(asyncio.Protocol):
         self._listener.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's own signature
-        for exchange in (self._current, self._incoming, *self._waiting):
+        left = (self._current, self._incoming, *self._waiting)
+        # None of them is begun because one before it ends.
+        self._waiting.clear()
+        for exchange in left:
             if exchange is not None:
                 exchange.disconnect()
-        self._waiting.clear()
         self.resume_writing()
         self._listener.connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
-        self.heard_at = self._listener.loop.time()
+        listener = self._listener
+        self.heard_at = listener.loop.time()
         was_in_head = self._in_head
+        # Between two requests, where the next one may have a head that is known.
+        between = self._incoming is None and not was_in_head and self._refusal is None
+        if between and (known := listener.heads.split(data)) is not None:
+            exchange = Exchange(self, known[0])
+            exchange.feed_all(known[1])
+            self._waiting.append(exchange)
+            self._begin_next()
+            return
+        begun = self._begun
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -76,6 +91,8 @@ class Connection(asyncio.Protocol):
             if self._head_bytes > MOST_HEAD_BYTES:
                 self._refuse(431)
                 return
+        elif between and self._begun == begun + 1 and self._incoming is None and not self._in_head:
+            listener.heads.keep(data, self._waiting[-1].head)
         self._begin_next()
 
     def pause_writing(self) -> None:
@@ -89,6 +106,7 @@ class Connection(asyncio.Protocol):
     # What the parser tells
 
     def on_message_begin(self) -> None:
+        self._begun += 1
         self._url = b""
         self._headers = []
         self._expects = False
@@ -113,18 +131,18 @@ class Connection(asyncio.Protocol):
             path = httptools.parse_url(self._url).path or b"/" if b"://" in path else path
         text = path.decode("latin-1")
         version = parser.get_http_version()
-        scope: dict[str, Any] = {
-            "type": "http",
-            "http_version": version,
-            "method": parser.get_method().decode("ascii"),
-            "scheme": self._scheme,
-            "path": unquote(text) if "%" in text else text,
-            "raw_path": path,
-            "query_string": query,
-            "headers": self._headers,
-        }
-        keep_alive = version == "1.1" and parser.should_keep_alive()
-        exchange = self._incoming = Exchange(self, scope, keep_alive=keep_alive, expects=self._expects)
+        head = Head(
+            method=parser.get_method().decode("ascii"),
+            path=unquote(text) if "%" in text else text,
+            raw_path=path,
+            query=query,
+            headers=self._headers,
+            scheme=self._scheme,
+            version=version,
+            keep_alive=version == "1.1" and parser.should_keep_alive(),
+            expects=self._expects,
+        )
+        exchange = self._incoming = Exchange(self, head)
         self._waiting.append(exchange)
 
     def on_body(self, body: bytes) -> None:
@@ -238,7 +256,7 @@ class Connection(asyncio.Protocol):
             return
         self._waiting.clear()
         self._listener.connections.discard(self)
-        head = [b"%b %b HTTP/1.1\r\n" % (asked.scope["method"].encode(), self._url)]
+        head = [b"%b %b HTTP/1.1\r\n" % (asked.head.method.encode(), self._url)]
         head += [b"%b: %b\r\n" % header for header in self._headers]
         made.connection_made(self._transport)
         self._transport.set_protocol(made)

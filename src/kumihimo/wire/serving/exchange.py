@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from kumihimo.wire.serving.connection import Connection
+    from kumihimo.wire.serving.head import Head
 
 _log = logging.getLogger("kumihimo.http")
 
@@ -34,31 +35,31 @@ class Holder(Protocol):
 
 
 class Exchange:
-    """`scope`, `receive` and `send` are ASGI's. `disconnected` is told by the connection."""
+    """`receive` and `send` are ASGI's. `disconnected` is told by the connection."""
 
     __slots__ = (
+        "_answer_head",
         "_body",
         "_chunked",
         "_complete",
         "_connection",
         "_delivered",
         "_expects_continue",
-        "_head",
         "_holder",
         "_left",
         "_unread",
         "_waiter",
         "disconnected",
+        "head",
         "keep_alive",
         "over",
-        "scope",
         "started",
         "task",
     )
 
-    def __init__(self, connection: Connection, scope: dict[str, Any], *, keep_alive: bool, expects: bool) -> None:
-        self.scope = scope
-        self.keep_alive = keep_alive
+    def __init__(self, connection: Connection, head: Head) -> None:
+        self.head = head
+        self.keep_alive = head.keep_alive
         self.disconnected = False
         self.started = False
         self.over = False
@@ -68,11 +69,11 @@ class Exchange:
         self._unread = 0
         self._complete = False
         self._delivered = False
-        self._expects_continue = expects
+        self._expects_continue = head.expects
         self._waiter: asyncio.Future[None] | None = None
         self._holder: Holder | None = None
         # The head of the answer, kept back until there is a body to go with it.
-        self._head = b""
+        self._answer_head = b""
         self._chunked = False
         # How many bytes of the answer are still to come; None where nobody has said.
         self._left: int | None = None
@@ -120,6 +121,12 @@ class Exchange:
             self._connection.pause_reading()
         self._wake()
 
+    def feed_all(self, body: bytes) -> None:
+        """All of the request has come."""
+        self._body.append(body)
+        self._unread = len(body)
+        self._complete = True
+
     def complete(self) -> None:
         self._complete = True
         self._wake()
@@ -134,17 +141,17 @@ class Exchange:
 
     async def run(self, application: Any) -> None:
         try:
-            await application(self.scope, self.receive, self.send)
+            await application(self.head.scope(), self.receive, self.send)
         except asyncio.CancelledError:
             self._connection.abort()
             raise
         except Exception:  # noqa: BLE001 - see below
             # The outermost loop of a surface: a mistake of ours is one bad answer, and is written down.
-            _log.exception("%s %s was not answered", self.scope["method"], self.scope["path"])
+            _log.exception("%s %s was not answered", self.head.method, self.head.path)
             await self._apologize()
         else:
             if not self.over and not self.disconnected:
-                _log.error("%s %s was left without its answer", self.scope["method"], self.scope["path"])
+                _log.error("%s %s was left without its answer", self.head.method, self.head.path)
                 await self._apologize()
         finally:
             self._connection.finished(self)
@@ -210,25 +217,25 @@ class Exchange:
             parts += (name, b": ", value, b"\r\n")
         if not self.keep_alive:
             parts.append(b"connection: close\r\n")
-        if self.scope["method"] == "HEAD" or status in _WITHOUT_BODY:
+        if self.head.method == "HEAD" or status in _WITHOUT_BODY:
             self._left = 0
         elif self._left is None:
             self._chunked = True
             parts.append(b"transfer-encoding: chunked\r\n")
         parts.append(b"\r\n")
-        self._head = b"".join(parts)
+        self._answer_head = b"".join(parts)
         if self._chunked:
             # A stream: its reader is to know at once that it has begun.
             self._connection.write(self._take_head())
 
     def _take_head(self) -> bytes:
-        head, self._head = self._head, b""
+        head, self._answer_head = self._answer_head, b""
         return head
 
     def _framed(self, body: bytes) -> bytes:
         if self._chunked:
             return b"%x\r\n%b\r\n" % (len(body), body) if body else b""
-        if self.scope["method"] == "HEAD":
+        if self.head.method == "HEAD":
             body = b""
         assert self._left is not None, "set by the head"
         self._left -= len(body)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kumihimo.wire.serving.connection import Connection
 from kumihimo.wire.serving.exchange import Exchange
+from kumihimo.wire.serving.head import Heads
 
 if TYPE_CHECKING:
     import ssl
@@ -48,7 +50,7 @@ class Listener:
     """Made inside a running loop. `upgrade` makes what a connection becomes that asks for a WebSocket.
 
     An application may have a method `begin(exchange)`, which is asked first of every request: whether it answers by the exchange
-    itself, now or later, for which no task is made. It must not raise.
+    itself, now or later, for which no task is made.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Listener:
         self.loop = asyncio.get_running_loop()
         self.connections = Connections()
         self.running: set[Exchange] = set()
+        self.heads = Heads()
         self._begin: Callable[[Exchange], bool] | None = getattr(application, "begin", None)
         self._upgrade = upgrade
         self._silence_seconds = silence_seconds
@@ -97,7 +100,14 @@ class Listener:
 
     def begins(self, exchange: Exchange) -> bool:
         """Whether the application answers without a task. One that has no such way has no `begin`."""
-        return self._begin is not None and self._begin(exchange)
+        if self._begin is None:
+            return False
+        try:
+            return self._begin(exchange)
+        except Exception as fault:  # noqa: BLE001 - the outermost frame: a mistake of ours is one bad answer
+            # Not given to the long way: nobody knows how far it was.
+            exchange.go_on(partial(_raise, fault))
+            return True
 
     @property
     def busy(self) -> bool:
@@ -123,3 +133,7 @@ class Listener:
             if isinstance(connection, Connection):
                 connection.close_if_silent(before)
         self._sweep_later()
+
+
+async def _raise(fault: Exception, *_: Any) -> None:
+    raise fault
