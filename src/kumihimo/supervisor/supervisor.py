@@ -154,8 +154,8 @@ class Supervisor:
     def _sleep(self, seconds: float) -> None:
         if time.monotonic() >= self._refill_at:
             self._nursery.refill()
-        elif self._nursery.low:
-            # Launched again and again without a pause: one at a time then, so that there is always one.
+        elif self._nursery.low and len(self._runs) < self._slots:
+            # Launched again and again without a pause: one at a time then, so that there is always one for the next.
             self._nursery.refill(1)
         for descriptor, _ in self._poll.poll(seconds):
             run = self._by_descriptor.get(descriptor)
