@@ -142,7 +142,7 @@ def test_folders_are_kept_ready_and_become_those_of_runs(tmp_path: Path) -> None
             # With the shell comes its folder: whoever has launched one has had the other.
             ended(nursery.launch(b"exit 0\n"))
             assert nursery.furnish(folder.path)
-            assert sorted(path.name for path in folder.path.iterdir()) == ["err", "in", "out"]
+            assert sorted(path.name for path in folder.path.iterdir()) == ["err", "exit", "in", "out", "started"]
             assert {oct(path.stat().st_mode & 0o777) for path in folder.path.iterdir()} == {"0o600"}
             assert oct(folder.path.stat().st_mode & 0o777) == "0o700"
         folder = shells[0]
