@@ -58,6 +58,20 @@ def test_what_was_started_once_is_never_started_again(nursery: Nursery, tmp_path
     assert (tmp_path / "count").read_text() == "once\n"
 
 
+def test_of_all_who_are_told_at_once_one_starts_the_agent_or_it_is_forbidden(nursery: Nursery, tmp_path: Path) -> None:
+    for number in range(10):
+        folder, count = RunFolder(tmp_path / str(number)), tmp_path / f"count{number}"
+        folder.prepare("")
+        count.touch()
+        told = script(folder, ["/bin/sh", "-c", f"echo once >> {count}"], {}, tmp_path)
+        shells = [nursery.launch(told) for _ in range(3)]
+        forbidden = folder.forbid()
+        for shell in shells:
+            ended(shell)
+        assert count.read_text() == ("" if forbidden else "once\n")
+        assert folder.forbid() == forbidden, "what was decided stays so"
+
+
 def test_a_shell_that_is_told_only_half_does_nothing(nursery: Nursery, tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     folder.prepare("")

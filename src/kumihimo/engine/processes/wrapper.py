@@ -185,6 +185,7 @@ def _write(path: Path | str, content: bytes) -> None:
         left = memoryview(content)
         while left:
             left = left[os.write(descriptor, left) :]
-        os.ftruncate(descriptor, len(content))
+        if os.fstat(descriptor).st_size > len(content):
+            os.ftruncate(descriptor, len(content))
     finally:
         os.close(descriptor)
