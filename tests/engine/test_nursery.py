@@ -58,6 +58,20 @@ def test_what_was_started_once_is_never_started_again(nursery: Nursery, tmp_path
     assert (tmp_path / "count").read_text() == "once\n"
 
 
+def test_of_all_who_are_told_at_once_one_starts_the_agent_or_it_is_forbidden(nursery: Nursery, tmp_path: Path) -> None:
+    for number in range(10):
+        folder, count = RunFolder(tmp_path / str(number)), tmp_path / f"count{number}"
+        folder.prepare("")
+        count.touch()
+        told = script(folder, ["/bin/sh", "-c", f"echo once >> {count}"], {}, tmp_path)
+        shells = [nursery.launch(told) for _ in range(3)]
+        forbidden = folder.forbid()
+        for shell in shells:
+            ended(shell)
+        assert count.read_text() == ("" if forbidden else "once\n")
+        assert folder.forbid() == forbidden, "what was decided stays so"
+
+
 def test_a_shell_that_is_told_only_half_does_nothing(nursery: Nursery, tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     folder.prepare("")
@@ -142,7 +156,7 @@ def test_folders_are_kept_ready_and_become_those_of_runs(tmp_path: Path) -> None
             # With the shell comes its folder: whoever has launched one has had the other.
             ended(nursery.launch(b"exit 0\n"))
             assert nursery.furnish(folder.path)
-            assert sorted(path.name for path in folder.path.iterdir()) == ["err", "in", "out"]
+            assert sorted(path.name for path in folder.path.iterdir()) == ["err", "exit", "in", "out", "started"]
             assert {oct(path.stat().st_mode & 0o777) for path in folder.path.iterdir()} == {"0o600"}
             assert oct(folder.path.stat().st_mode & 0o777) == "0o700"
         folder = shells[0]

@@ -41,7 +41,7 @@ _HALF_TOLD = {"at": "kumihimo.engine.processes.nursery:Shell.tell", "when": "hal
 RUNNING = [
     Point("before anything is claimed", [_before(f"{_RUNS}.claim_some")]),
     Point("claimed, and not committed", [_after(f"{_RUNS}.claim_some")]),
-    Point("a token given, and not committed", [_after("kumihimo.services.tokens:Tokens.issue", 10)]),
+    Point("tokens given, and not committed", [_after("kumihimo.services.tokens:Tokens.issue_all")]),
     Point("the claim is committed", [_before(f"{_STARTER}._launch")]),
     Point("before the folder is prepared", [_before(_LAY_OUT, 3)]),
     Point("the folder is prepared", [_after(_LAY_OUT, 3)], stays_away=True),

@@ -16,7 +16,9 @@ PREFIXES = {
 }
 TOKEN_PREFIX = "sess_"  # noqa: S105 - the prefix, not a token
 LENGTH = 12
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_ALPHABET = b"0123456789abcdefghjkmnpqrstvwxyz"
+# Five bits of each byte.
+_LETTERS = bytes(_ALPHABET[byte & 31] for byte in range(256))
 
 
 class Identifiers:
@@ -29,7 +31,7 @@ class Identifiers:
         return PREFIXES[noun] + self.letters(LENGTH)
 
     def letters(self, count: int) -> str:
-        return "".join(_ALPHABET[byte & 31] for byte in self._random_bytes(count))
+        return self._random_bytes(count).translate(_LETTERS).decode()
 
     def hexadecimal(self, digits: int) -> str:
         return self._random_bytes((digits + 1) // 2).hex()[:digits]

@@ -6,7 +6,7 @@ nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -60,45 +60,27 @@ class Executions(Service):
     @command
     def enqueue(self, transaction: Transaction, wish: Wish) -> Execution | None:
         """Write down what is wanted. None where the task has a running session already."""
-        now = self.clock()
-        if wish.group_id is not None:
+        return self._enqueue(transaction, [wish])[0]
+
+    @command
+    def enqueue_all(self, transaction: Transaction, wishes: Sequence[Wish]) -> list[Execution | None]:
+        """As `enqueue`, for each of these, in their order."""
+        return self._enqueue(transaction, wishes)
+
+    def _enqueue(self, transaction: Transaction, wishes: Sequence[Wish]) -> list[Execution | None]:
+        for group_id in dict.fromkeys(wish.group_id for wish in wishes if wish.group_id is not None):
             # Locked, so that nobody deletes the group while something is put into it.
-            group = transaction.groups.lock(wish.group_id)
+            group = transaction.groups.lock(group_id)
             if group is None or group.status != "active":
-                raise GroupNotActive(wish.group_id)
+                raise GroupNotActive(group_id)
+        runs = [self._wished(transaction, wish) for wish in wishes]
+        added = transaction.executions.add_all([Change(run, f"execution.{run.status}", run.queued_at) for run in runs])
+        return [run if there else None for run, there in zip(runs, added, strict=True)]
+
+    def _wished(self, transaction: Transaction, wish: Wish) -> Execution:
         project_id = wish.task.project_id if wish.task else wish.project_id
         number = transaction.projects.take_session_number(project_id) if wish.numbered and project_id else None
-        execution = Execution(
-            id=wish.id or self.identifiers.new("execution"),
-            number=number,
-            project_id=project_id,
-            task_id=wish.task.id if wish.task else None,
-            agent_id=wish.agent.id,
-            group_id=wish.group_id,
-            session_id=wish.session_id,
-            origin=wish.origin,
-            client=wish.client or wish.agent.client,
-            model=wish.model or wish.agent.model,
-            prompt=wish.prompt,
-            working_directory=wish.working_directory,
-            timeout_ms=wish.timeout_ms,
-            status="planned" if wish.planned else "queued",
-            queued_at=now,
-            stage=wish.stage,
-            previous_id=wish.previous_id,
-            conversation=wish.conversation,
-            branch=wish.branch,
-            worktree=wish.worktree,
-            base=wish.base,
-            auto=wish.auto,
-            skip_checks=wish.skip_checks,
-            unverified=wish.worktree is not None or wish.origin in ("worker", "instance"),
-            host=wish.host,
-            attempt=wish.attempt,
-            writes=wish.writes,
-        )
-        added = transaction.executions.add(Change(execution, f"execution.{execution.status}", now))
-        return execution if added else None
+        return wish.as_run(wish.id or self.identifiers.new("execution"), number, self.clock())
 
     @command
     def claim(self, _: Transaction, owner: str, lease: timedelta = LEASE) -> Execution | None:
@@ -131,12 +113,19 @@ class Executions(Service):
     def _claim_free(
         self, transaction: Transaction, found: Iterable[Execution], owner: str, now: datetime, lease: timedelta
     ) -> Found:
-        """One after the other: of two that wait and may write the same, the first is under way when the second is seen."""
-        return [
-            self._save(transaction, run.claim(owner, now + lease, now))
-            for run in found
-            if run.task_id is None or overlapping(transaction, run) is None
-        ]
+        """Of two that wait and may write the same, the first is under way when the second is seen."""
+        claimed: Found = []
+        unsaved: list[Change[Execution]] = []
+        for run in found:
+            if run.task_id is not None:
+                transaction.executions.save_all(unsaved)
+                unsaved = []
+                if overlapping(transaction, run) is not None:
+                    continue
+            unsaved.append(run.claim(owner, now + lease, now))
+            claimed.append(unsaved[-1].value)
+        transaction.executions.save_all(unsaved)
+        return claimed
 
     @command
     def renew(self, transaction: Transaction, execution_id: str, fence: int, lease: timedelta = LEASE) -> Execution:

@@ -126,7 +126,7 @@ class Groups(Service):
     ) -> list[Execution]:
         """Everything at once. Refused as a whole, with nothing written, where any part of it is."""
         group, team = self._runnable(transaction, reference, errands, limits)
-        return [self._enqueue(group, team, errand, limits) for errand in errands]
+        return self._enqueue(group, team, errands, limits)
 
     @query
     def require_runnable(
@@ -159,10 +159,7 @@ class Groups(Service):
         group, team = self._plannable(transaction, reference, stages, limits)
         planned = group.plan(len(stages), on_failure, self.clock())
         transaction.groups.save(planned)
-        runs = [
-            [self._enqueue(group, team, errand, limits, index) for errand in errands]
-            for index, errands in enumerate(stages)
-        ]
+        runs = [self._enqueue(group, team, errands, limits, index) for index, errands in enumerate(stages)]
         return Plan(planned.value, runs)
 
     @query
@@ -293,27 +290,30 @@ class Groups(Service):
             raise MaxConcurrentReached(wanted, free, slots)
 
     def _enqueue(
-        self, group: Group, team: dict[str, Agent], errand: Errand, limits: Limits, stage: int | None = None
-    ) -> Execution:
-        wish = Wish(
-            limits.defined(team[errand.role]),
-            "group",
-            text.long("prompt", errand.prompt),
-            project_id=limits.project_id,
-            group_id=group.id,
-            working_directory=errand.working_directory,
-            timeout_ms=errand.timeout_ms,
-            stage=stage,
-            planned=bool(stage),
-            id=errand.id,
-            branch=errand.branch,
-            worktree=errand.worktree,
-            base=errand.base,
-            host=errand.host or group.host,
-        )
-        execution = self._executions.enqueue(wish)
-        assert execution is not None, "only a task's own session can be there already"
-        return execution
+        self, group: Group, team: dict[str, Agent], errands: Sequence[Errand], limits: Limits, stage: int | None = None
+    ) -> list[Execution]:
+        wishes = [
+            Wish(
+                limits.defined(team[errand.role]),
+                "group",
+                text.long("prompt", errand.prompt),
+                project_id=limits.project_id,
+                group_id=group.id,
+                working_directory=errand.working_directory,
+                timeout_ms=errand.timeout_ms,
+                stage=stage,
+                planned=bool(stage),
+                id=errand.id,
+                branch=errand.branch,
+                worktree=errand.worktree,
+                base=errand.base,
+                host=errand.host or group.host,
+            )
+            for errand in errands
+        ]
+        runs = self._executions.enqueue_all(wishes)
+        assert None not in runs, "only a task's own session can be there already"
+        return [run for run in runs if run is not None]
 
     @lookup
     def show(self, transaction: Transaction, reference: str) -> Group:

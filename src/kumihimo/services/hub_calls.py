@@ -18,7 +18,8 @@ class HubCalls(Service):
     @command
     def keep(self, transaction: Transaction, calls: Sequence[tuple[str, HubCall]]) -> None:
         """Each with who made it."""
-        transaction.events.append_all([(actor, call.told) for actor, call in calls])
+        for actor, call in calls:
+            transaction.events.append(call.told, actor)
 
     @query
     def since(self, transaction: Transaction, moment: datetime, limit: int = 100_000) -> list[HubCall]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,9 +22,17 @@ class Tokens(Service):
     @command
     def issue(self, transaction: Transaction, token: Token) -> str:
         """A new token for this. It is answered now and never again."""
-        secret = self.identifiers.secret(PREFIXES[token.kind])
-        transaction.tokens.add(hash_of(secret), token, self.clock())
-        return secret
+        return self._issue(transaction, [token])[0]
+
+    @command
+    def issue_all(self, transaction: Transaction, tokens: Sequence[Token]) -> list[str]:
+        """As `issue`, for each of these."""
+        return self._issue(transaction, tokens)
+
+    def _issue(self, transaction: Transaction, tokens: Sequence[Token]) -> list[str]:
+        secrets = [self.identifiers.secret(PREFIXES[token.kind]) for token in tokens]
+        transaction.tokens.add_all([*zip(map(hash_of, secrets), tokens, strict=True)], self.clock())
+        return secrets
 
     @query
     def read(self, transaction: Transaction, secret: str) -> Token:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 
 from kumihimo.domain.agent import Agent
-from kumihimo.domain.execution import Origin
+from kumihimo.domain.execution import Execution, Origin
 from kumihimo.domain.task import Task
 
 
@@ -42,3 +44,35 @@ class Wish(msgspec.Struct, frozen=True):
     attempt: int = 0
     # What it may write, where its place is there already.
     writes: tuple[str, ...] = ()
+
+    def as_run(self, identifier: str, number: int | None, at: datetime) -> Execution:
+        """What is written down of it."""
+        return Execution(
+            id=identifier,
+            number=number,
+            project_id=self.task.project_id if self.task else self.project_id,
+            task_id=self.task.id if self.task else None,
+            agent_id=self.agent.id,
+            group_id=self.group_id,
+            session_id=self.session_id,
+            origin=self.origin,
+            client=self.client or self.agent.client,
+            model=self.model or self.agent.model,
+            prompt=self.prompt,
+            working_directory=self.working_directory,
+            timeout_ms=self.timeout_ms,
+            status="planned" if self.planned else "queued",
+            queued_at=at,
+            stage=self.stage,
+            previous_id=self.previous_id,
+            conversation=self.conversation,
+            branch=self.branch,
+            worktree=self.worktree,
+            base=self.base,
+            auto=self.auto,
+            skip_checks=self.skip_checks,
+            unverified=self.worktree is not None or self.origin in ("worker", "instance"),
+            host=self.host,
+            attempt=self.attempt,
+            writes=self.writes,
+        )

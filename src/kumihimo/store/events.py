@@ -6,7 +6,7 @@ commit in another order than that; a reader therefore never goes past the horizo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from kumihimo.domain.event import PASSING, Change, Event
 from kumihimo.store.connection import Connection
 from kumihimo.store.mapping import Row, microseconds, moment
 
-_INSERT = "INSERT INTO events (kind, subject, project_id, actor, at, data) VALUES (?, ?, ?, ?, ?, ?)"
+_INSERT = "INSERT INTO events (kind, subject, project_id, actor, at, data) VALUES "
 _ROW = "(?, ?, ?, ?, ?, ?)"
 _CELLS = 6
 # How many rows one statement takes: each statement lets other threads run, which costs more than a row does.
@@ -34,13 +34,13 @@ _WORK = frozenset(
 
 
 class Events:
-    """Written only by repositories, together with the change that an event tells of."""
+    """Appended only by repositories, together with the change that an event tells of. Those of one command are written together,
+    at its end: nobody reads them before."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._encoder = msgspec.json.Encoder()
-        self._insert = _INSERT + connection.dialect.numbered
-        self._insert_many = _INSERT.removesuffix(_ROW)
+        self._cells: list[Any] = []
         self.actor = "system"
         self.appended = 0
         # By which the command is found again if its connection is lost: the number, where the database says it, and cells.
@@ -50,36 +50,29 @@ class Events:
     def begin(self, actor: str) -> None:
         """A command begins, and nothing is written yet."""
         self.actor, self.appended, self.work = actor, 0, False
+        self._cells = []
 
-    def append(self, change: Change[Any]) -> None:
-        if not self.appended:
-            self._connection.announce()
+    def append(self, change: Change[Any], actor: str | None = None) -> None:
+        """`actor` is who is said to have done it, where that is not who does the command."""
         self.appended += 1
-        self.work = self.work or change.kind in _WORK
-        value = change.value
-        project = value.id if change.kind.startswith("project.") else getattr(value, "project_id", None)
+        kind, value = change.kind, change.value
+        self.work = self.work or kind in _WORK
+        project = value.id if kind.startswith("project.") else getattr(value, "project_id", None)
         data = self._encoder.encode(value).decode()
-        row = (change.kind, value.id, project, self.actor, microseconds(change.at), data)
-        self._remember(self._connection.execute(self._insert, row), row)
+        self._cells += (kind, value.id, project, actor or self.actor, microseconds(change.at), data)
 
-    def append_all(self, changes: Sequence[tuple[str, Change[Any]]]) -> None:
-        """Many at once, each with who is said to have done it."""
-        if changes and not self.appended:
-            self._connection.announce()
-        self.appended += len(changes)
-        encode = self._encoder.encode
-        for start in range(0, len(changes), _ROWS):
-            some = changes[start : start + _ROWS]
-            values: list[Any] = []
-            for actor, change in some:
-                it = change.value
-                project = getattr(it, "project_id", None)
-                values += (change.kind, it.id, project, actor, microseconds(change.at), encode(it).decode())
-            rows = ", ".join([_ROW] * len(some)) + self._connection.dialect.numbered
-            self._remember(self._connection.execute(self._insert_many + rows, values), values[-_CELLS:])
-
-    def _remember(self, numbers: list[Row], row: Sequence[Any]) -> None:
-        self.last = (*numbers[-1], *row) if numbers else ()
+    def write(self) -> None:
+        """Everything that was appended since the command began, in its order."""
+        if not self.appended:
+            return
+        self._connection.announce()
+        cells, most = self._cells, _ROWS * _CELLS
+        for start in range(0, len(cells), most):
+            some = cells[start : start + most]
+            rows = ", ".join([_ROW] * (len(some) // _CELLS))
+            numbers = self._connection.execute(f"{_INSERT}{rows}{self._connection.dialect.numbered}", some)
+            self.last = (*numbers[-1], *some[-_CELLS:]) if numbers else ()
+        self._cells = []
 
     def after(self, cursor: str | None, limit: int = 500) -> list[Event]:
         """The next settled events, oldest first. No cursor: from the beginning."""

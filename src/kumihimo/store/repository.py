@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
@@ -12,6 +13,8 @@ from kumihimo.store.connection import Connection
 from kumihimo.store.events import Events
 from kumihimo.store.mapping import TableMapping
 
+# How many rows one statement takes.
+_ROWS = 100
 V = TypeVar("V", bound=msgspec.Struct)
 
 
@@ -66,22 +69,51 @@ class Repository(Generic[V]):
 
     def add(self, change: Change[V]) -> bool:
         """A new row with its event. False, and nothing written, where a unique index holds the place."""
-        added = self._connection.execute(
-            f"INSERT INTO {self.mapping.table} ({self.mapping.columns}) VALUES ({self.mapping.marks}) "
-            "ON CONFLICT DO NOTHING RETURNING 1",
-            self.mapping.row(change.value),
-        )
-        if added:
-            self._events.append(change)
-        return bool(added)
+        return self.add_all((change,))[0]
+
+    def add_all(self, changes: Sequence[Change[V]]) -> list[bool]:
+        """As `add`, for each of many, which are written by one statement."""
+        added: list[bool] = []
+        for start in range(0, len(changes), _ROWS):
+            added += self._add_some(changes[start : start + _ROWS])
+        return added
 
     def save(self, change: Change[V]) -> None:
         """The new value of a row that was locked, with its event."""
-        if change.before is None:
-            self._update(self.mapping.assignments, self.mapping.row_for_update(change.value))
-        elif (changed := self.mapping.difference(change.before, change.value)) is not None:
-            self._update(*changed)
-        self._events.append(change)
+        self.save_all((change,))
 
-    def _update(self, assignments: str, cells: Sequence[Any]) -> None:
-        self._connection.execute(f"UPDATE {self.mapping.table} SET {assignments} WHERE id = ?", cells)
+    def save_all(self, changes: Sequence[Change[V]]) -> None:
+        """As `save`, for each of many: those that change in the same way are written by one statement."""
+        alike: dict[tuple[Any, ...], list[Any]] = {}
+        for change in changes:
+            changed = self._changed(change)
+            if changed is not None:
+                assignments, cells = changed
+                identifier = cells.pop()
+                alike.setdefault((assignments, *cells), []).append(identifier)
+            self._events.append(change)
+        for (assignments, *cells), identifiers in alike.items():
+            # Asked for one in a list, SQLite makes a table of the list.
+            which = "= ?" if len(identifiers) == 1 else f"IN ({', '.join('?' * len(identifiers))})"
+            sql = f"UPDATE {self.mapping.table} SET {assignments} WHERE id {which}"
+            self._connection.execute(sql, (*cells, *identifiers))
+
+    def _changed(self, change: Change[V]) -> tuple[str, list[Any]] | None:
+        """The columns to write, and their cells with the id at the end; None where nothing is otherwise."""
+        if change.before is None:
+            return self.mapping.assignments, self.mapping.row_for_update(change.value)
+        return self.mapping.difference(change.before, change.value)
+
+    def _add_some(self, changes: Sequence[Change[V]]) -> list[bool]:
+        mapping = self.mapping
+        rows = [mapping.row(change.value) for change in changes]
+        added = self._connection.execute(
+            f"INSERT INTO {mapping.table} ({mapping.columns}) VALUES {', '.join([f'({mapping.marks})'] * len(rows))} "
+            "ON CONFLICT DO NOTHING RETURNING id",
+            [cell for row in rows for cell in row],
+        )
+        identifiers = {identifier for (identifier,) in added}
+        there = [row[mapping.key] in identifiers for row in rows]
+        for change in compress(changes, there):
+            self._events.append(change)
+        return there

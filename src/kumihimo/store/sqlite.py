@@ -38,6 +38,9 @@ _AGING = 0.5
 _PATIENCE_ATTEMPTS = 120_000
 # What a command touches has to fit, or SQLite writes it twice; it grows only as far as it is used.
 _CACHE_KILOBYTES = 8_000
+# A prepared statement is forgotten once so many others were asked behind it, also the same ones again and again: to prepare
+# one takes several times as long as to run it.
+_STATEMENTS = 1_000
 # So many pages of the log are brought into the file by the host when nothing else is going on. Else the commit that fills the
 # thousandth does it.
 _ENOUGH_LOGGED = 250
@@ -198,7 +201,7 @@ def _open(path: Path) -> Any:
     try:
         # No mutex: a store belongs to one thread at a time.
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
-        database: Any = apsw.Connection(str(path), flags=flags)
+        database: Any = apsw.Connection(str(path), flags=flags, statementcachesize=_STATEMENTS)
     except (apsw.CantOpenError, apsw.PermissionsError) as error:
         raise StoreNotWritable(str(path), reason=str(error)) from None
     try:

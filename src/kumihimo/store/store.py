@@ -177,6 +177,7 @@ class Store:
         events.begin(self.actor)
         try:
             answer = command(self._transaction)
+            events.write()
             if events.appended:
                 connection.notify(events.last, work=events.work)
             connection.commit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from kumihimo.domain.token import Token
@@ -13,20 +14,19 @@ class Tokens:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def add(self, token_hash: str, token: Token, at: datetime) -> None:
-        self._connection.execute(
-            "INSERT INTO tokens (hash, kind, agent_id, project_id, execution_id, instance_id, created_at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                token_hash,
-                token.kind,
-                token.agent_id,
-                token.project_id,
-                token.execution_id,
-                token.instance_id,
-                microseconds(at),
-            ),
-        )
+    def add_all(self, tokens: Sequence[tuple[str, Token]], at: datetime) -> None:
+        """Each with its hash."""
+        made = microseconds(at)
+        cells: list[str | int | None] = []
+        for token_hash, it in tokens:
+            cells += (token_hash, it.kind, it.agent_id, it.project_id, it.execution_id, it.instance_id, made)
+        if cells:
+            rows = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(tokens))
+            self._connection.execute(
+                "INSERT INTO tokens (hash, kind, agent_id, project_id, execution_id, instance_id, created_at) "
+                f"VALUES {rows}",
+                cells,
+            )
 
     def with_hash(self, token_hash: str) -> tuple[Token, str] | None:
         """What a token stands for and the stored hash, for a comparison in constant time; revoked ones are gone."""

@@ -82,9 +82,9 @@ class Presence:
         """The store could not be used."""
         self._in_touch_since = passed()
 
-    def takes(self, run: Execution) -> bool:
+    def takes(self, run: Execution, is_folder: Callable[[str], bool] = os.path.isdir) -> bool:
         """Whether a run within our reach is ours to take: its folder is here, or somebody has to say that it can't be had."""
-        if run.client in self._clients and Path(run.working_directory or ".").is_dir():
+        if run.client in self._clients and is_folder(run.working_directory or "."):
             return True
         # Somebody who has it may have come just now.
         return run.id in self.reach.also or (self.alone and not self._others())

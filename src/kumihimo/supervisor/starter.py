@@ -36,9 +36,10 @@ class Starter:
         """Runs that are ours and not launched yet."""
         return [run.id for run, _ in self._claimed]
 
-    def with_token(self, run: Execution) -> tuple[Execution, str]:
-        """A run with what opens our MCP to it."""
-        return run, self._board.tokens.issue(Token("run", run.agent_id, run.project_id, run.id))
+    def with_tokens(self, runs: Collection[Execution]) -> list[tuple[Execution, str]]:
+        """Runs with what opens our MCP to each of them."""
+        tokens = [Token("run", run.agent_id, run.project_id, run.id) for run in runs]
+        return [*zip(runs, self._board.tokens.issue_all(tokens), strict=True)]
 
     def expect(self, claimed: Collection[tuple[Execution, str]]) -> None:
         self._claimed += claimed

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import select
 import time
 from contextlib import suppress
+from functools import cache
 
 from kumihimo.domain.errors import KumihimoError, StoreError
 from kumihimo.domain.execution import Execution, Stopping
@@ -154,8 +156,8 @@ class Supervisor:
     def _sleep(self, seconds: float) -> None:
         if time.monotonic() >= self._refill_at:
             self._nursery.refill()
-        elif self._nursery.low:
-            # Launched again and again without a pause: one at a time then, so that there is always one.
+        elif self._nursery.low and len(self._runs) < self._slots:
+            # Launched again and again without a pause: one at a time then, so that there is always one for the next.
             self._nursery.refill(1)
         for descriptor, _ in self._poll.poll(seconds):
             run = self._by_descriptor.get(descriptor)
@@ -200,8 +202,12 @@ class Supervisor:
     def _claim_some(self, limit: int) -> list[tuple[Execution, str]]:
         """Claimed with the token of each, in one transaction."""
         here = self._presence
-        claimed = self._board.executions.claim_some(self._host_id, limit, fits=here.takes, reach=here.reach)
-        return [self._starter.with_token(run) for run in claimed]
+        # A folder is looked at once for all of them.
+        is_folder = cache(os.path.isdir)
+        claimed = self._board.executions.claim_some(
+            self._host_id, limit, fits=lambda run: here.takes(run, is_folder), reach=here.reach
+        )
+        return self._starter.with_tokens(claimed)
 
     def _launch_claimed(self) -> None:
         if self._starter.launch():
@@ -326,7 +332,7 @@ class Supervisor:
         known = {*self._runs, *self._starter.waiting}
         for found in self._heir.inherit(known):
             if not isinstance(found, WatchedRun):
-                self._starter.expect([self._starter.with_token(found)])
+                self._starter.expect(self._starter.with_tokens([found]))
                 continue
             self._watch(found)
             if found.execution.live and found.execution.stopping is not None and found.wrapper() is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 
 from kumihimo.engine.agents.client import Client
@@ -33,6 +34,10 @@ def find(name: str) -> Client:
     """The client of this name. Raises UnknownClient."""
     if name not in _CLIENTS:
         raise UnknownClient(name)
+    return _imported(name)()
+
+
+@cache
+def _imported(name: str) -> type[Client]:
     file, kind = _CLIENTS[name]
-    found: type[Client] = getattr(import_module(f"kumihimo.engine.agents.{file}"), kind)
-    return found()
+    return getattr(import_module(f"kumihimo.engine.agents.{file}"), kind)

@@ -16,7 +16,7 @@ import socket
 import sys
 
 _PR_SET_CHILD_SUBREAPER = 36
-_FILES = ("in", "out", "err")
+_FILES = ("in", "out", "err", "started", "exit")
 
 
 def main() -> None:

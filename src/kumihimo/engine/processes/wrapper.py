@@ -1,8 +1,9 @@
 """The wrapper: a tiny shell around each agent, which outlives us and writes down how the agent ended.
 
 It uses nothing but what is built into the shell, so it costs 0.2 MB and no process of its own besides. What it leaves in
-the run's folder is all that anybody needs to take the run over: `started` (made once, so that no run starts twice),
-`out` and `err`, and `exit`. It is told what to do through a pipe, so that shells can be kept ready, and so that no secret
+the run's folder is all that anybody needs to take the run over: `started` (who is in its first line starts the agent, so
+that no run starts twice), `out` and `err`, and `exit`. All of them may be there before, empty: to make a file takes longer
+than everything else that it does. It is told what to do through a pipe, so that shells can be kept ready, and so that no secret
 is an argument or lies in a file.
 """
 
@@ -29,26 +30,28 @@ NURSERY = "KUMI_NURSERY"
 # All of it is one function, which is called in the last line: a shell that is told only half does nothing at all.
 # The signal handlers do nothing: the shell must live to see how the agent ends, and a handler, unlike `trap ""`, is not
 # handed down to it. `identity` is told to each shell before the script: whoever tells it has had the time to look it up.
-# `set -C` makes `>` fail where the file is there already: whoever makes `started` may start the agent.
+# What is appended to a file is behind what was appended before, whoever races: of all who write themselves into `started`
+# one is in its first line. Its own stderr stays nowhere: a shell says there how its child was killed.
 _SCRIPT = """\
 run() {{
 unset {nursery}
 {exports}
 cd {directory} || exit 126
 trap : HUP INT QUIT TERM USR1 USR2
-set -C
-{{ echo "$identity" > {folder}/started; }} 2>/dev/null || exit 125
-set +C
-umask 077; exec 3>> {folder}/out 4>> {folder}/err; umask {mask}
-{command} < {folder}/in >&3 2>&4 3>&- 4>&-
-echo "$?" > {folder}/exit
+echo "$identity" >> {folder}/started || exit 125
+exec < {folder}/started
+read -r kumi_first
+[ "$kumi_first" = "$identity" ] || exit 125
+exec < {folder}/in >> {folder}/out
+{command} 2>> {folder}/err
+echo "$?" >> {folder}/exit
 exit
 }}
 run
 """
 
 # In the place of a wrapper: nobody may start the agent any more.
-_NOBODY = b"nobody\n"
+_NOBODY = b"nobody"
 
 # By these a process can be killed. Some CLIs exit with numbers that only look like 128 and a signal.
 _FATAL = frozenset({*range(1, 16), *range(24, 28), *range(29, 32)})
@@ -93,6 +96,8 @@ class RunFolder:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.path.mkdir(mode=0o700, exist_ok=True)
             _write(f"{self.path}/in", content)
+            for file in (self.out, self.err):
+                file.touch(mode=0o600)
 
     def write(self, path: Path, content: str) -> None:
         """A settings file of the agent, inside the folder."""
@@ -106,23 +111,23 @@ class RunFolder:
 
     @property
     def was_started(self) -> bool:
-        return (self.path / "started").exists()
+        return bool(self._first_line())
 
     def forbid(self) -> bool:
         """See to it that the agent is not started any more. False where it was already."""
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            descriptor = os.open(self.path / "started", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return (self.path / "started").read_bytes() == _NOBODY
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_NOBODY)
-        return True
+        if not self.was_started:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(self.path / "started", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(descriptor, _NOBODY + b"\n")
+            finally:
+                os.close(descriptor)
+        return self._first_line() == _NOBODY
 
     def wrapper(self) -> Process | None:
         """The wrapper that started the agent; None where none did, or it died before it could say who it is."""
         try:
-            boot, pid, start_ticks = (self.path / "started").read_text("utf-8", "replace").split()
+            boot, pid, start_ticks = self._first_line().decode("utf-8", "replace").split()
             return Process(host(), boot, int(pid), int(start_ticks))
         except (OSError, ValueError, IndexError):
             return None
@@ -130,6 +135,13 @@ class RunFolder:
     def note_wrapper(self, wrapper: Process) -> None:
         """For one that was not told to say itself who it is."""
         _write(self.path / "started", f"{wrapper.boot_id} {wrapper.pid} {wrapper.start_ticks}\n".encode())
+
+    def _first_line(self) -> bytes:
+        """Of `started`: whoever is in it has won. Nothing while nobody has."""
+        try:
+            return (self.path / "started").read_bytes().partition(b"\n")[0]
+        except FileNotFoundError:
+            return b""
 
     def is_over(self) -> bool:
         """Whether its wrapper is certainly gone."""
@@ -155,18 +167,10 @@ def script(folder: RunFolder, argv: Sequence[str], environment: Mapping[str, str
     return _SCRIPT.format(
         exports="\n".join(exports) or ":",
         nursery=NURSERY,
-        mask=f"{_mask():03o}",
         directory=shlex.quote(there),
         folder=shlex.quote(here),
         command=" ".join(shlex.quote(word) for word in argv),
     ).encode("utf-8", "surrogateescape")
-
-
-def _mask() -> int:
-    """The file mode mask of this process, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _is_name(word: str) -> bool:
@@ -181,6 +185,7 @@ def _write(path: Path | str, content: bytes) -> None:
         left = memoryview(content)
         while left:
             left = left[os.write(descriptor, left) :]
-        os.ftruncate(descriptor, len(content))
+        if os.fstat(descriptor).st_size > len(content):
+            os.ftruncate(descriptor, len(content))
     finally:
         os.close(descriptor)
