@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +15,7 @@ import pytest
 
 from kumihimo.hub.guardian import VARIABLE, Guardian
 from tests.hub.hub_kit import BOUND, alive, run, until
+from tests.hub.processes import MARK, marked
 
 
 class Watch(NamedTuple):
@@ -59,6 +62,34 @@ def test_a_hub_whose_guardian_was_killed_ends_its_servers_itself(watch: Watch) -
     watch.process.kill()
     run(watch.guardian.close())
     assert not alive(watch.charge)
+
+
+@pytest.mark.parametrize("begun", [1, 6, 15])
+def test_no_process_is_left_of_a_hub_that_is_killed_while_it_starts_many(tmp_path: Path, begun: int) -> None:
+    """They would go on without their input."""
+    script = "trap '' TERM HUP; while :; do sleep 1000; done"
+    servers = [
+        {"name": f"server-{number}", "command": "sh", "args": ["-c", script], "env": {MARK: str(tmp_path)}}
+        for number in range(20)
+    ]
+    program = (
+        "import asyncio, json, sys\nfrom kumihimo import Hub\n"
+        "async def main():\n"
+        "    async with Hub(servers=json.loads(sys.argv[1])) as hub:\n"
+        "        await asyncio.gather(*(hub.connect(server['name']) for server in json.loads(sys.argv[1])))\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, json.dumps(servers)], cwd=tmp_path) as hub:
+        run(until(lambda: len(marked(str(tmp_path))) >= begun))
+        guardian = _guardian_of(hub.pid)
+        hub.kill()
+    run(until(lambda: not alive(guardian)))
+    assert marked(str(tmp_path)) == []
+
+
+def _guardian_of(hub: int) -> int:
+    children = Path(f"/proc/{hub}/task/{hub}/children").read_text().split()
+    return next(int(pid) for pid in children if b"guardian_program" in Path(f"/proc/{pid}/cmdline").read_bytes())
 
 
 def _ignores(pid: int, number: signal.Signals) -> bool:
