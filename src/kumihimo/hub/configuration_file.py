@@ -32,6 +32,8 @@ class Definition(Struct, frozen=True):
 
     def at(self, folder: Path) -> ServerConfig:
         """What it is in this folder. ConfigError where a variable is not set."""
+        if b"${" not in msgspec.json.encode(self.config):
+            return self.config
         plain = msgspec.to_builtins(self.config)
         try:
             filled = expanded(plain, {**self.variables, PROJECT_ROOT: str(folder)})

@@ -1,7 +1,6 @@
-"""The guardian: a small process that outlives a hub by a moment, and ends whatever the hub's servers have left behind.
+"""Ends whatever a hub's servers have left behind: called by a hub that ends, and run as a program after one that was killed.
 
-Run as a program by `guardian.py`; knows nothing of us. Its argument is what every process of these servers has in its
-environment, and nobody else's has. It waits for the end of its input, which comes when the hub closes it or is dead.
+Knows nothing of us. Its argument is what every process of these servers has in its environment, and nobody else's has.
 """
 
 import contextlib
@@ -9,18 +8,15 @@ import os
 import select
 import signal
 import sys
+import time
 
 # One that does not die within so many looks hangs in the kernel.
 _LOOKS = 100
+# A process that was just being started when the hub was killed has its mark only when it has become another program.
+_TIMES = 5
 
 
-def main() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # It ends with the hub, and the hub is who hears these.
-        signal.signal(number, signal.SIG_IGN)
-    marker = os.fsencode(sys.argv[1])
-    while os.read(0, 4096):
-        pass
+def end_marked(marker: bytes) -> None:
     for _ in range(_LOOKS):
         found = _marked(marker)
         if not found:
@@ -31,13 +27,15 @@ def main() -> None:
 def _kill(processes: list[int]) -> None:
     """Kill them, and wait until they are gone or a tenth of a second is over."""
     poll = select.poll()
-    for process in processes:
-        # Held before it is killed: a number alone could be somebody else's by then.
-        with contextlib.suppress(OSError):
-            held = os.pidfd_open(process)
-            signal.pidfd_send_signal(held, signal.SIGKILL)
-            poll.register(held, select.POLLIN)
-    poll.poll(100)
+    with contextlib.ExitStack() as stack:
+        for process in processes:
+            # Held before it is killed: a number alone could be somebody else's by then.
+            with contextlib.suppress(OSError):
+                held = os.pidfd_open(process)
+                stack.callback(os.close, held)
+                signal.pidfd_send_signal(held, signal.SIGKILL)
+                poll.register(held, select.POLLIN)
+        poll.poll(100)
 
 
 def _marked(marker: bytes) -> list[int]:
@@ -56,4 +54,7 @@ def _marked(marker: bytes) -> list[int]:
 
 
 if __name__ == "__main__":
-    main()
+    # Signals are ignored as they were by the shell that this was: it ends when all others have.
+    for _ in range(_TIMES):
+        end_marked(os.fsencode(sys.argv[1]))
+        time.sleep(0.1)

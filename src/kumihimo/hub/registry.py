@@ -85,11 +85,16 @@ class Registry:
         self._definitions.clear()
         await asyncio.gather(*(upstream.close() for upstream in upstreams))
 
+    def _crowded(self) -> bool:
+        if len(self._upstreams) < self._most_connections:
+            return False
+        return sum(upstream.has_room for upstream in self._upstreams.values()) >= self._most_connections
+
     async def _make_room(self, newcomer: Upstream) -> None:
         """Wait until there may be one more session: the one not used for longest makes room, if nobody uses it."""
         # One at a time decides, or two would take the same room.
         async with self._turn:
-            while sum(upstream.has_room for upstream in self._upstreams.values()) >= self._most_connections:
+            while self._crowded():
                 self._freed.clear()
                 idle = [upstream for upstream in self._upstreams.values() if upstream.idle]
                 if idle:

@@ -6,36 +6,38 @@ import asyncio
 import contextlib
 import os
 import signal
-import subprocess
 
 from kumihimo.wire.client.errors import ConnectionFailed
+from kumihimo.wire.client.spawning import Spawned, spawn
 from kumihimo.wire.client.targets import Command
 
 
+async def start(command: Command) -> ServerProcess:
+    """ConnectionFailed where it can't be started."""
+    starting = asyncio.wrap_future(spawn(command))
+    try:
+        return ServerProcess(await asyncio.shield(starting), command.grace_seconds)
+    except (OSError, ValueError) as error:
+        raise ConnectionFailed(f"{command.argv[0]}: {error}") from error
+    except asyncio.CancelledError:
+        # It can't be called back any more, and must not be left when it is there.
+        await asyncio.wait({starting})
+        if starting.exception() is None:
+            await ServerProcess(starting.result(), 0.0).discard()
+        raise
+
+
 class ServerProcess:
-    def __init__(self, command: Command) -> None:
-        """Start it. ConnectionFailed where that is not possible."""
-        stderr = {"keep": subprocess.PIPE, "drop": subprocess.DEVNULL, "inherit": None}[command.errors]
-        try:
-            self._process = subprocess.Popen(
-                command.argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                env=None if command.environment is None else dict(command.environment),
-                cwd=command.folder,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            raise ConnectionFailed(f"{command.argv[0]}: {error}") from error
-        self._grace_seconds = command.grace_seconds
+    def __init__(self, process: Spawned, grace_seconds: float) -> None:
+        self._process = process
+        self._grace_seconds = grace_seconds
         self._ended = asyncio.Event()
         self._watching = asyncio.get_running_loop().create_task(self._watch())
-        assert self._process.stdin is not None, "asked for above"
-        assert self._process.stdout is not None, "asked for above"
-        self.stdin = self._process.stdin
-        self.stdout = self._process.stdout
-        self.stderr = self._process.stderr
+        assert process.stdin is not None, "asked for"
+        assert process.stdout is not None, "asked for"
+        self.stdin = process.stdin
+        self.stdout = process.stdout
+        self.stderr = process.stderr
 
     @property
     def pid(self) -> int:
@@ -67,6 +69,13 @@ class ServerProcess:
         self._signal(signal.SIGKILL)
         await self._watching
         self._process.wait()
+
+    async def discard(self) -> None:
+        """End one that nobody has spoken with."""
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            if pipe is not None:
+                pipe.close()
+        await self.end()
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import select
+from typing import IO
 
 from kumihimo.wire.client.call import Call, OnReady
 from kumihimo.wire.client.dialogue import Dialogue
 from kumihimo.wire.client.errors import ConnectionFailed, ConnectionLost
 from kumihimo.wire.client.lines import Lines
-from kumihimo.wire.client.process import ServerProcess
+from kumihimo.wire.client.process import ServerProcess, start
 from kumihimo.wire.client.room import Room
 from kumihimo.wire.client.targets import Command
 from kumihimo.wire.revision import Revision
@@ -59,6 +62,8 @@ class StdioCarrier:
         self._outgoing: list[bytes] = []
         self._errors = _Errors()
         self._process: ServerProcess | None = None
+        # Its pipes that are not the loop's yet.
+        self._loose: list[IO[bytes]] = []
         self._writer: asyncio.WriteTransport | None = None
         self._readers: list[asyncio.ReadTransport] = []
         self._lost: str | None = None
@@ -66,15 +71,22 @@ class StdioCarrier:
         self._closing = False
 
     async def open(self) -> None:
-        """Start the server."""
-        loop = asyncio.get_running_loop()
-        self._process = process = ServerProcess(self._command)
-        self._writer, _ = await loop.connect_write_pipe(lambda: self._writing, process.stdin)
-        reader, _ = await loop.connect_read_pipe(lambda: _Reading(self), process.stdout)
-        self._readers.append(reader)
-        if process.stderr is not None:
-            errors, _ = await loop.connect_read_pipe(lambda: self._errors, process.stderr)
-            self._readers.append(errors)
+        """Start the server. It is heard from the first call on."""
+        self._process = process = await start(self._command)
+        self._loose += [pipe for pipe in (process.stdin, process.stdout, process.stderr) if pipe is not None]
+
+    async def _begin(self, process: ServerProcess, call: Call) -> None:
+        """Send the first call. It waits in the pipe for a server that is just starting, which then need not be woken for it;
+        and of many that are started together each has its call before the first of them is heard."""
+        if len(call.body) < select.PIPE_BUF:
+            call.sent = True
+            # Where the server has ended already its output has, too, and that tells how.
+            with contextlib.suppress(BrokenPipeError):
+                os.write(process.stdin.fileno(), call.body + b"\n")
+        self._writer, _ = await self._loop.connect_write_pipe(lambda: self._writing, self._loose.pop(0))
+        for protocol in (_Reading(self), self._errors)[: len(self._loose)]:
+            reader, _ = await self._loop.connect_read_pipe(lambda protocol=protocol: protocol, self._loose.pop(0))
+            self._readers.append(reader)
 
     @property
     def pid(self) -> int | None:
@@ -91,6 +103,10 @@ class StdioCarrier:
         return not (unwell or self._writing.closed or self._writing.crowded)
 
     async def send(self, call: Call) -> None:
+        if self._loose and self._process is not None:
+            await self._begin(self._process, call)
+            if call.sent:
+                return
         if self._writing.crowded:
             await self._writing.room()
         if self._telling is not None:
@@ -143,6 +159,8 @@ class StdioCarrier:
         self._flush()
         if self._writer is not None:
             self._writer.close()
+        for pipe in self._loose:
+            pipe.close()
         if self._process is not None:
             await self._process.end()
         if self._telling is not None:

@@ -1,0 +1,97 @@
+"""The guardian by itself: who is marked ends with the hub, whatever becomes of the guardian meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from kumihimo.hub.guardian import VARIABLE, Guardian
+from tests.hub.hub_kit import BOUND, alive, run, until
+from tests.hub.processes import MARK, marked
+
+
+class Watch(NamedTuple):
+    """A guardian, its process, and somebody to look after, whom nobody else would end."""
+
+    guardian: Guardian
+    process: subprocess.Popen[bytes]
+    charge: int
+
+
+@pytest.fixture
+def watch() -> Iterator[Watch]:
+    guardian = Guardian()
+    environment = {**os.environ, VARIABLE: guardian.mark}
+    with subprocess.Popen(["sleep", "1000"], env=environment, start_new_session=True) as charge:
+        guardian.start()
+        process = guardian._process  # pyright: ignore[reportPrivateUsage]
+        assert process is not None
+        yield Watch(guardian, process, charge.pid)
+        charge.kill()
+
+
+def test_a_guardian_waits_as_a_shell_and_is_gone_when_the_hub_has_ended_in_order(watch: Watch) -> None:
+    """An interpreter would take its time just while the servers start."""
+    assert Path(f"/proc/{watch.process.pid}/exe").resolve() == Path("/bin/sh").resolve()
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    run(watch.guardian.close())
+    assert not alive(watch.charge)
+    assert watch.process.returncode == 0
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors - 1
+
+
+def test_a_guardian_hears_no_signal_and_acts_when_the_hub_is_gone_without_a_word(watch: Watch) -> None:
+    run(until(lambda: _ignores(watch.process.pid, signal.SIGHUP)))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        watch.process.send_signal(number)
+    assert watch.process.stdin is not None
+    watch.process.stdin.close()
+    assert watch.process.wait(BOUND) == 0
+    assert not alive(watch.charge)
+
+
+def test_a_hub_whose_guardian_was_killed_ends_its_servers_itself(watch: Watch) -> None:
+    watch.process.kill()
+    run(watch.guardian.close())
+    assert not alive(watch.charge)
+
+
+@pytest.mark.parametrize("begun", [1, 6, 15])
+def test_no_process_is_left_of_a_hub_that_is_killed_while_it_starts_many(tmp_path: Path, begun: int) -> None:
+    """They would go on without their input."""
+    script = "trap '' TERM HUP; while :; do sleep 1000; done"
+    servers = [
+        {"name": f"server-{number}", "command": "sh", "args": ["-c", script], "env": {MARK: str(tmp_path)}}
+        for number in range(20)
+    ]
+    program = (
+        "import asyncio, json, sys\nfrom kumihimo import Hub\n"
+        "async def main():\n"
+        "    async with Hub(servers=json.loads(sys.argv[1])) as hub:\n"
+        "        await asyncio.gather(*(hub.connect(server['name']) for server in json.loads(sys.argv[1])))\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, json.dumps(servers)], cwd=tmp_path) as hub:
+        run(until(lambda: len(marked(str(tmp_path))) >= begun))
+        guardian = _guardian_of(hub.pid)
+        hub.kill()
+    run(until(lambda: not alive(guardian)))
+    assert marked(str(tmp_path)) == []
+
+
+def _guardian_of(hub: int) -> int:
+    children = Path(f"/proc/{hub}/task/{hub}/children").read_text().split()
+    return next(int(pid) for pid in children if b"guardian_program" in Path(f"/proc/{pid}/cmdline").read_bytes())
+
+
+def _ignores(pid: int, number: signal.Signals) -> bool:
+    ignored = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigIgn:"))
+    return bool(int(ignored.split()[1], 16) >> (number - 1) & 1)

@@ -1,0 +1,164 @@
+"""How servers are started: as `subprocess` would, but side by side and beside the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from threading import Barrier
+from typing import Literal
+
+import pytest
+
+from kumihimo.wire.client import process, spawning
+from kumihimo.wire.client.errors import ConnectionFailed
+from kumihimo.wire.client.spawning import Spawned
+from kumihimo.wire.client.targets import Command
+from tests.wire.client.client_kit import run
+
+LOOK = (
+    "import json, os, sys\n"
+    "print(json.dumps([sorted(map(int, os.listdir('/proc/self/fd')))[:-1], os.getcwd(), dict(os.environ),\n"
+    "  os.getsid(0) == os.getpid() == os.getpgrp(), sys.argv[1:], os.readlink('/proc/self/fd/2')[:4]]))"
+)
+# The two that the C library keeps to itself, and ignores in whatever it starts.
+INTERNAL = 0b11 << 31
+WAYS = {"quickly": spawning._quickly, "patiently": spawning._patiently}  # pyright: ignore[reportPrivateUsage]
+
+
+def command(*argv: str, environment: dict[str, str] | None = None, folder: Path | None = None) -> Command:
+    return Command(argv=argv, environment=environment or {"PATH": os.environ["PATH"]}, folder=folder)
+
+
+def heard(spawned: Spawned | None) -> bytes:
+    assert spawned is not None
+    assert spawned.stdin is not None
+    assert spawned.stdout is not None
+    with spawned.stdin, spawned.stdout:
+        found = spawned.stdout.read()
+    if spawned.stderr is not None:
+        spawned.stderr.close()
+    assert spawned.wait() == 0
+    return found
+
+
+@pytest.mark.parametrize("errors", ["keep", "drop", "inherit"])
+def test_a_server_finds_the_same_world_however_it_is_started(
+    tmp_path: Path, errors: Literal["keep", "drop", "inherit"]
+) -> None:
+    environment = {"PATH": os.environ["PATH"], "NAME": "ä=\udcff", "LC_ALL": "C.UTF-8"}
+    argv = (sys.executable, "-I", "-S", "-c", LOOK, "", "an ä", "\udcff")
+    asked = Command(argv=argv, environment=environment, folder=tmp_path, errors=errors)
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    try:
+        worlds = {name: heard(way(asked)) for name, way in WAYS.items()}
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert worlds["quickly"] == worlds["patiently"]
+    assert worlds["quickly"].startswith(b"[[0, 1, 2], ")
+
+
+def test_a_server_ignores_no_signal_that_only_we_ignore() -> None:
+    look = command("grep", "-E", "^Sig(Ign|Blk)", "/proc/self/status")
+    quickly, patiently = ([int(mask, 16) for mask in heard(way(look)).split()[1::2]] for way in WAYS.values())
+    assert [mask & ~INTERNAL for mask in quickly] == patiently
+    assert not patiently[1] >> (signal.SIGPIPE - 1) & 1
+
+
+def test_a_program_is_looked_for_on_the_path_that_the_server_gets(tmp_path: Path) -> None:
+    for name, mode in (("first", 0o644), ("second", 0o755), ("third", 0o755)):
+        place = tmp_path / name / "greet"
+        place.parent.mkdir()
+        place.write_text(f"#!/bin/sh\necho {name}\n")
+        place.chmod(mode)
+    (tmp_path / "nothing" / "greet").mkdir(parents=True)
+    folders = ":".join(str(tmp_path / name) for name in ("missing", "nothing", "first", "second", "third"))
+    for way in WAYS.values():
+        assert heard(way(command("greet", environment={"PATH": folders}))) == b"second\n"
+        assert heard(way(command("./greet", folder=tmp_path / "third"))) == b"third\n"
+
+
+def _wrong(folder: Path) -> list[Command]:
+    plain = folder / "plain"
+    plain.write_text("no program")
+    odd = folder / "odd"
+    odd.write_text("neither a program nor a script")
+    odd.chmod(odd.stat().st_mode | stat.S_IXUSR)
+    lost = folder / "lost"
+    lost.write_text("#!/nothing/here\n")
+    lost.chmod(0o755)
+    return [
+        command("/nothing/here"),
+        command("nothing-of-this-name"),
+        command(str(plain)),
+        command(str(odd)),
+        command("odd", environment={"PATH": str(folder)}),
+        command("lost", environment={"PATH": str(folder)}),
+        command(str(folder)),
+        command("sh", folder=folder / "missing"),
+        command("sh", folder=plain),
+        command("sh", "a\0b"),
+        command("sh", environment={"PATH": "/bin", "A": "a\0b"}),
+        command("sh", environment={"PATH": "/bin", "A=": "b"}),
+        command("sh", folder=Path("a\0b")),
+    ]
+
+
+def test_what_can_not_be_started_is_told_in_the_words_of_subprocess(tmp_path: Path) -> None:
+    async def refused(wrong: Command) -> str:
+        with pytest.raises(ConnectionFailed) as told:
+            await process.start(wrong)
+        return str(told.value)
+
+    for wrong in _wrong(tmp_path):
+        with pytest.raises((OSError, ValueError)) as error:
+            subprocess.Popen(wrong.argv, env=dict(wrong.environment or {}), cwd=wrong.folder)
+        assert asyncio.run(refused(wrong)) == f"{wrong.argv[0]}: {error.value}"
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        asyncio.run(refused(wrong))
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_whoever_stops_waiting_for_a_start_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Spawned] = []
+    spawn = spawning._spawn  # pyright: ignore[reportPrivateUsage]
+
+    def noted(asked: Command) -> Spawned:
+        made.append(spawn(asked))
+        return made[-1]
+
+    monkeypatch.setattr(spawning, "_spawn", noted)
+
+    async def stop() -> None:
+        starting = asyncio.ensure_future(process.start(command("sleep", "1000")))
+        await asyncio.sleep(0)
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+
+    run(stop())
+    assert [Path(f"/proc/{spawned.pid}").exists() for spawned in made] == [False]
+
+
+def test_the_loop_goes_on_while_a_server_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so do the starts of others: each of these ends only when all have begun."""
+    together = Barrier(4)
+    spawn = spawning._spawn  # pyright: ignore[reportPrivateUsage]
+
+    def slow(asked: Command) -> Spawned:
+        together.wait(60)
+        return spawn(asked)
+
+    monkeypatch.setattr(spawning, "_spawn", slow)
+
+    async def start() -> None:
+        for begun in await asyncio.gather(*(process.start(command("cat")) for _ in range(4))):
+            await begun.discard()
+
+    run(start())
