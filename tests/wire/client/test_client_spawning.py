@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import signal
 import stat
@@ -10,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import Barrier
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -162,3 +163,24 @@ def test_the_loop_goes_on_while_a_server_is_started(monkeypatch: pytest.MonkeyPa
             await begun.discard()
 
     run(start())
+
+
+def test_a_c_library_that_has_not_all_that_is_needed_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ctypes.PyDLL
+
+    class Older:
+        def __init__(self, name: None) -> None:
+            self._whole = whole(name)
+
+        def __getattr__(self, name: str) -> Any:
+            if name.endswith("addclosefrom_np"):
+                raise AttributeError(name)
+            return getattr(self._whole, name)
+
+    spawning._library.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(ctypes, "PyDLL", Older)
+    try:
+        assert spawning._quickly(command("/bin/echo", "started")) is None  # pyright: ignore[reportPrivateUsage]
+        assert heard(spawning._spawn(command("/bin/echo", "started"))) == b"started\n"  # pyright: ignore[reportPrivateUsage]
+    finally:
+        spawning._library.cache_clear()  # pyright: ignore[reportPrivateUsage]

@@ -149,6 +149,9 @@ class _Library:
         self._ctypes = ctypes
         self._plain: Any = ctypes.PyDLL(None)
         self._spawn: Any = ctypes.CDLL(None).posix_spawn
+        # Not every library has these two: it is to be known before anything is started.
+        self._close_from: Any = self._plain.posix_spawn_file_actions_addclosefrom_np
+        self._change_folder: Any = self._plain.posix_spawn_file_actions_addchdir_np
         self._attributes = ctypes.create_string_buffer(_OPAQUE)
         signals = ctypes.create_string_buffer(_OPAQUE)
         self._plain.sigemptyset(signals)
@@ -167,9 +170,9 @@ class _Library:
         plain.posix_spawn_file_actions_init(actions)
         try:
             wrong = [plain.posix_spawn_file_actions_adddup2(actions, *pair) for pair in given]
-            wrong.append(plain.posix_spawn_file_actions_addclosefrom_np(actions, 3))
+            wrong.append(self._close_from(actions, 3))
             if folder is not None:
-                wrong.append(plain.posix_spawn_file_actions_addchdir_np(actions, os.fsencode(folder)))
+                wrong.append(self._change_folder(actions, os.fsencode(folder)))
             if any(wrong):
                 return None
             arguments, variables = ((ctypes.c_char_p * (len(part) + 1))(*part) for part in texts)
