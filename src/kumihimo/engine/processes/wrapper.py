@@ -90,14 +90,14 @@ class RunFolder:
         """Make it, with what the agent will read. Safe to repeat while nothing was started."""
         content = prompt.encode("utf-8", "surrogateescape")
         try:
-            _write(f"{self.path}/in", content)
+            _write(f"{self.path}/in", content, os.O_WRONLY)
         except FileNotFoundError:
-            # No folder was kept ready for it.
+            # No folder was kept ready for it. `in` comes last: where it is, the others are.
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.path.mkdir(mode=0o700, exist_ok=True)
-            _write(f"{self.path}/in", content)
             for file in (self.out, self.err):
                 file.touch(mode=0o600)
+            _write(f"{self.path}/in", content)
 
     def write(self, path: Path, content: str) -> None:
         """A settings file of the agent, inside the folder."""
@@ -178,9 +178,9 @@ def _is_name(word: str) -> bool:
     return word.isascii() and word.isidentifier()
 
 
-def _write(path: Path | str, content: bytes) -> None:
+def _write(path: Path | str, content: bytes, flags: int = os.O_WRONLY | os.O_CREAT) -> None:
     # Not emptied first: what is written into a file that was just emptied, some file systems bring to the disk at once.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    descriptor = os.open(path, flags, 0o600)
     try:
         left = memoryview(content)
         while left:
