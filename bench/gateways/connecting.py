@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from asyncio.subprocess import PIPE, Process
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +51,36 @@ async def _connect(folder: Path, delays: list[float], at_once: bool) -> float:
     return took
 
 
+async def _greet(delays: list[float]) -> float:
+    """The least that it takes: the same processes and the same two calls, and nothing kept, checked or guarded."""
+    started = time.perf_counter()
+    processes = await asyncio.gather(*(_greet_one(delay) for delay in delays))
+    took = time.perf_counter() - started
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()
+    await asyncio.gather(*(process.wait() for process in processes))
+    return took
+
+
+async def _greet_one(delay: float) -> Process:
+    process = await asyncio.create_subprocess_exec("sh", str(_SCRIPT), f"{delay:.3f}", stdin=PIPE, stdout=PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for number, method in enumerate(("server/discover", "initialize")):
+        process.stdin.write(b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":{}}\n' % (number, method.encode()))
+        await process.stdout.readline()
+    return process
+
+
 def run(folder: Path) -> None:
     together: list[float] = []
     alone: list[float] = []
+    bare: list[float] = []
     for _ in range(ROUNDS):
         together.append(seconds_to_connect(folder, delays(), at_once=True) * 1000)
         alone.append(seconds_to_connect(folder, delays()[-1:], at_once=True) * 1000)
+        bare.append(uvloop.run(_greet(delays())) * 1000)
     in_turn = seconds_to_connect(folder, delays(), at_once=False) * 1000
     show(
         f"Connecting: {SERVERS} servers that greet after {delays()[0] * 1000:.0f} to {SLOWEST_SECONDS * 1000:.0f} ms",
@@ -63,7 +88,9 @@ def run(folder: Path) -> None:
         [
             ["the slowest alone", median(alone), min(alone), max(alone)],
             [f"all {SERVERS} at once", median(together), min(together), max(together)],
+            [f"all {SERVERS} by a program that does nothing else", median(bare), min(bare), max(bare)],
             ["one after the other", in_turn, in_turn, in_turn],
         ],
     )
     budget(f"{SERVERS} servers, of the slowest's time", median(together) / median(alone), MOST)
+    print(f"  of what a program takes that does nothing else: {median(together) / median(bare):.2f} x")
