@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.lead.conftest import OpenShop
 from tests.lead.shop import until
+from tests.supervisor.patience import hold_still
 
 
 def test_an_agent_reports_to_the_same_address_after_the_host_was_killed(open_shop: OpenShop) -> None:
@@ -97,7 +96,7 @@ def test_an_agent_that_nobody_started_yet_is_started_by_the_next_host(open_shop:
     (first,) = lead.run(lead.group(), shop.script())
     lead.ended(first)
     # Held still, it claims nothing, and then it is dead.
-    os.kill(until(lambda: shop.host).process.pid, signal.SIGSTOP)
+    hold_still(shop.board.store, until(lambda: shop.host).process.pid)
     (run,) = lead.run(lead.group(), shop.script("waiting"))
     shop.kill_host()
     assert (lead.status(run)["status"], shop.records("start", "waiting")) == ("queued", [])

@@ -36,15 +36,18 @@ class ByHand:
         self.board = Transaction(self.store.connection)
 
     def begin(self) -> None:
-        self.board.events.appended = 0
+        self.board.events.begin("test")
         self.store.connection.begin_write()
 
     def add_project(self, name: str) -> str:
         project = Project(f"prj_{name}", name, f"/srv/{name}", "active", False, NOW, NOW)
         assert self.board.projects.add(Change(project, "project.created", NOW))
+        # Not at the end, as a command does: so it has its number while it is under way.
+        self.board.events.write()
         return project.id
 
     def commit(self) -> None:
+        self.board.events.write()
         self.store.connection.commit()
 
     def rollback(self) -> None:
@@ -136,6 +139,7 @@ def test_a_long_command_that_locked_a_row_early_does_not_show_its_effect_before_
     project = slow.board.projects.get(cause)
     assert project is not None
     slow.board.projects.save(project.move("pause", NOW))
+    slow.board.events.write()
     later = one_committed(quick, "later")
     assert subjects(log(reader)) == [parent, cause]
     slow.commit()

@@ -17,6 +17,7 @@ from kumihimo.engine.processes import identity
 from kumihimo.services.host_name import host_id
 from kumihimo.services.hosting import find_running
 from tests.lead.shop import until
+from tests.supervisor.patience import hold_still
 from tests.workers.conftest import OpenWorkshop
 from tests.workers.conftest import git_of_nobody as git_of_nobody
 from tests.workers.conftest import open_workshop as open_workshop
@@ -111,7 +112,7 @@ def test_a_host_that_was_only_held_up_ends_the_agent_that_another_has_followed(p
     shop, other = pair
     number, run, agent = begun(shop, retries=1)
     held = until(lambda: shop.host)
-    os.kill(held.process.pid, signal.SIGSTOP)
+    hold_still(shop.board.store, held.process.pid)
     try:
         lost = give_up(shop)
         assert lost.id == run.id

@@ -63,7 +63,7 @@ class Events:
 
     def write(self) -> None:
         """Everything that was appended since the command began, in its order."""
-        if not self.appended:
+        if not self._cells:
             return
         self._connection.announce()
         cells, most = self._cells, _ROWS * _CELLS

@@ -68,7 +68,8 @@ def test_a_server_finds_the_same_world_however_it_is_started(
 def test_a_server_ignores_no_signal_that_only_we_ignore() -> None:
     look = command("grep", "-E", "^Sig(Ign|Blk)", "/proc/self/status")
     quickly, patiently = ([int(mask, 16) for mask in heard(way(look)).split()[1::2]] for way in WAYS.values())
-    assert [mask & ~INTERNAL for mask in quickly] == patiently
+    # They may be ignored here already, by whoever has started us.
+    assert [mask & ~INTERNAL for mask in quickly] == [mask & ~INTERNAL for mask in patiently]
     assert not patiently[1] >> (signal.SIGPIPE - 1) & 1
 
 
