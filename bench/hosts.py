@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psycopg
 from msgspec import Struct
 from tables import budget, percentile, show
@@ -144,8 +145,8 @@ class Trial:
             time.sleep(SETTLE_SECONDS)
             idle = self._phase(IDLE_SECONDS, 0.0)
             steady = self._phase(STEADY_SECONDS, RUNS_PER_SECOND)
-            flood = self._phase(FLOOD_SECONDS, 10_000)
-            self._let_them_end()
+            # To the end of the last run: what was claimed and has not ended would be paid for and not counted.
+            flood = self._phase(FLOOD_SECONDS, 10_000, to_the_end=True)
             found = self._fleet.end()
         finally:
             self._fleet.kill()
@@ -153,18 +154,19 @@ class Trial:
         claims, waits = steady.within(found["claims"]), steady.within(found["waits"])
         ends = len(steady.within([(at, 0.0) for at in found["ends"]]))
         flooded = len(flood.within([(at, 0.0) for at in found["ends"]]))
+        rush = msgspec.structs.replace(flood, end=flood.begin + FLOOD_SECONDS)
         background = idle.seconds / idle.length * steady.length
         self._server.drop(self._url)
         return [
-            self._hosts, len(flood.within(found["claims"])) / flood.length,
-            flooded / flood.length,
+            self._hosts, len(rush.within(found["claims"])) / rush.length,
+            len(rush.within([(at, 0.0) for at in found["ends"]])) / rush.length,
             percentile(claims, 0.5), percentile(claims, 0.99), percentile(waits, 0.5), percentile(waits, 0.99),
             (steady.seconds - background) / ends * 1000, steady.seconds / ends * 1000,
             flood.seconds / flooded * 1000,
             idle.seconds / idle.length / self._hosts * 1000, idle.transactions / idle.length / self._hosts,
         ]  # fmt: skip
 
-    def _phase(self, seconds: float, runs_per_second: float) -> Phase:
+    def _phase(self, seconds: float, runs_per_second: float, *, to_the_end: bool = False) -> Phase:
         used, transactions, begin = self._meter.seconds(), self._meter.transactions(self._url), time.time()
         asked = 0
         while (passed := time.time() - begin) < seconds:
@@ -172,6 +174,8 @@ class Trial:
                 asked += TOGETHER
             else:
                 time.sleep(0.01)
+        if to_the_end:
+            self._let_them_end()
         end = time.time()
         # The server counts a little late.
         time.sleep(1.0)
