@@ -37,8 +37,11 @@ class Line:
         task.add_done_callback(self.telling.discard)
 
     def conclude(self, done: Done, returned: Any) -> None:
-        """Let the answer go behind all that was told."""
-        self._closing = asyncio.get_running_loop().create_task(self._conclude(done, returned))
+        """Let the answer go, behind all that was told."""
+        if self.telling:
+            self._closing = asyncio.get_running_loop().create_task(self._conclude(done, returned))
+        else:
+            done(returned)
 
     async def _conclude(self, done: Done, returned: Any) -> None:
         await self.close()

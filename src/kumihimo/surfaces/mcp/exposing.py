@@ -109,10 +109,7 @@ class Exposed:
 
         def hear(answer: Answer | Exception) -> None:
             returned = answer if isinstance(answer, Exception) else _returned(call, answer)
-            if line.telling:
-                line.conclude(done, returned)
-            else:
-                done(returned)
+            line.conclude(done, returned)
 
         return desk.relay_quickly(call, hear)
 

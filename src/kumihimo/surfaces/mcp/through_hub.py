@@ -68,10 +68,7 @@ def relay(tool: ToolCall, request: Request, arguments: Raw, done: Done) -> Cance
 
     def hear(answer: Answer | Exception) -> None:
         returned = answer if isinstance(answer, Exception) else _returned(tool, answer)
-        if line.telling:
-            line.conclude(done, returned)
-        else:
-            done(returned)
+        line.conclude(done, returned)
 
     assert operation.relay is not None, "asked only of those that have one"
     return operation.relay(desk, tool.take(given), hear)
