@@ -319,3 +319,21 @@ def test_a_closed_hub_has_no_short_way(tmp_path: Path) -> None:
         assert short.sent is None
 
     run(close())
+
+
+def test_what_was_read_while_something_was_written_is_not_kept(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    tools = ({"name": "count", "does": "count", **READ}, {"name": "write", "does": "wait", "file": str(gate)})
+    alpha = Scripted(tmp_path, "alpha", *tools, config={"cache": True})
+
+    async def overlap() -> None:
+        async with Hub(servers=[alpha.config]) as hub:
+            desk = await opened(hub, alpha)
+            short = Short(desk)
+            writing = short.begin("alpha:write")
+            assert (await short.call("alpha:count")).data[0]["text"] == "1"
+            await asyncio.to_thread(gate.touch)
+            assert (await writing).success
+            assert (await short.call("alpha:count")).data[0]["text"] == "2"
+
+    run(overlap())
