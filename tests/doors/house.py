@@ -93,7 +93,7 @@ class Session:
     """A session of a revision with a handshake, begun at one door and used at any."""
 
     def __init__(self, door: Entrance, token: str, path: str) -> None:
-        self._token = token
+        self.token = token
         self._path = path
         self._count = 0
         answer = self._ask(door, "initialize", HELLO)
@@ -121,4 +121,4 @@ class Session:
 
     def _send(self, door: Entrance, message: dict[str, Any]) -> Response:
         headers = {"mcp-protocol-version": "2025-11-25"} | ({"mcp-session-id": self._id} if self._count > 1 else {})
-        return door.ask("POST", self._path, self._token, message, **headers)
+        return door.ask("POST", self._path, self.token, message, **headers)

@@ -49,7 +49,13 @@ def test_a_hub_session_with_a_server_that_remembers_is_bound_to_its_host_and_say
     assert "host one" in read["content"][0]["text"]
     # Back home it goes on, and a session of the other door's own works there.
     assert hub_call(session, one, "remembering:echo")["success"] is True
-    assert hub_call(Session(two, one.token, PATH), two, "remembering:echo")["success"] is True
+    own = Session(two, two.token, PATH)
+    for _ in range(3):
+        assert hub_call(own, two, "remembering:echo")["success"] is True
+    # All is at hand there by now: a short way for the door's own sessions, and none for this one, whoever comes with it.
+    session.token = two.token
+    assert hub_call(session, two, "remembering:echo")["error"] == refused["error"]
+    assert server.calls("echo") == 5
     assert len(server.pids) == 2
 
 
@@ -62,6 +68,11 @@ def test_tools_that_are_shown_as_ours_are_bound_as_well(doors: list[Entrance], t
     refused = session.call(two, "remembering__echo")["result"]
     assert refused["isError"] is True
     assert "host one" in refused["content"][0]["text"]
+    own = Session(two, two.token, f"{PATH}&expose=all")
+    for _ in range(3):
+        assert own.call(two, "remembering__echo")["result"].get("isError") is not True
+    session.token = two.token
+    assert session.call(two, "remembering__echo")["result"] == refused
 
 
 def test_a_server_that_remembers_nothing_is_called_through_any_door(doors: list[Entrance], tmp_path: Path) -> None:

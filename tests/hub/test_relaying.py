@@ -17,7 +17,7 @@ from kumihimo.hub.errors import Code
 from kumihimo.hub.permission import Permission
 from kumihimo.hub.relay import Relay
 from kumihimo.hub.results import Answer
-from tests.hub.hub_kit import IDEMPOTENT, READ, Scripted, run, until
+from tests.hub.hub_kit import IDEMPOTENT, READ, Scripted, StillTiming, run, until
 
 QUICK = {"maxRetries": 2, "initialDelay": 1, "maxDelay": 4, "backoffMultiplier": 2}
 Outcome = tuple[Any, ...]
@@ -189,6 +189,52 @@ def test_a_way_that_was_open_is_looked_at_again(tmp_path: Path) -> None:
             assert short.sent is None
 
     run(change())
+
+
+def test_a_server_that_wants_to_be_left_alone_is_not_called_the_short_way(tmp_path: Path) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "echo"})
+    timing = StillTiming()
+
+    async def leave_alone() -> None:
+        async with Hub(servers=[alpha.config], timing=timing) as hub:
+            desk = await opened(hub, alpha)
+            short = Short(desk)
+            assert (await short.call("alpha:echo")).success
+            (upstream,) = hub._registry.upstreams
+            upstream.quiet_until = timing.at + 100_000
+            for way in (short, Short(Desk(hub))):
+                way.begin("alpha:echo")
+                assert way.sent is None
+            refused = (await desk.call("alpha:echo", {})).error
+            assert refused is not None
+            assert refused.code is Code.RATE_LIMIT_EXCEEDED
+            assert alpha.calls("echo") == 1
+            timing.at += 100_000
+            assert (await short.call("alpha:echo")).success
+
+    run(leave_alone())
+
+
+def test_a_tool_of_a_list_that_has_grown_old_is_not_called_the_short_way(tmp_path: Path) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "echo"}, capabilities={"tools": {}})
+    timing = StillTiming()
+
+    async def grow_old() -> None:
+        async with Hub(servers=[alpha.config], timing=timing) as hub:
+            desk = Desk(hub)
+            await desk.tools()
+            short = Short(desk)
+            assert (await short.call("alpha:echo")).success
+            timing.at += 3600
+            for way in (short, Short(Desk(hub))):
+                way.begin("alpha:echo")
+                assert way.sent is None
+            assert alpha.lines("list") == 1
+            assert (await desk.call("alpha:echo", {})).success
+            assert alpha.lines("list") == 2
+            assert (await short.call("alpha:echo")).success
+
+    run(grow_old())
 
 
 def test_who_goes_away_is_told_to_the_server_and_hears_nothing(tmp_path: Path) -> None:

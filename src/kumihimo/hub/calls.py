@@ -59,7 +59,8 @@ class Calls:
     def route(self, name: str, worktree: Path | None, permission: Permission, known: Route | None) -> Route | None:
         """The way that a call of this name takes, where it is open already: `known` if that is. None where the call has to go
         the long way, which is so for whatever would be refused."""
-        if known is not None and known.is_open(self._timing.now()):
+        now = self._timing.now()
+        if known is not None and known.is_open(now):
             return known
         reference = self._names.at_once(name)
         if reference is None or self.gates:
@@ -72,9 +73,10 @@ class Calls:
         live = upstream.live
         listed = None if live is None else live.lists.get("tools")
         tool = None if listed is None else listed.entries.get(reference.tool)
-        return (
-            None if live is None or listed is None or tool is None else Route(reference, upstream, live, listed, tool)
-        )
+        if live is None or listed is None or tool is None:
+            return None
+        found = Route(reference, upstream, live, listed, tool)
+        return found if found.is_open(now) else None
 
     def relay(self, call: Call, route: Route, done: Done) -> Relay | None:
         """As `execute`, on the short way: `done` hears the answer. None, with nothing sent, where it has to go the long way."""

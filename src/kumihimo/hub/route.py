@@ -21,6 +21,6 @@ class Route(NamedTuple):
         """Whether all of it is still so: the session, the list with the tool in it, and that the server may be called. A
         server that was removed, or is configured otherwise, has no session."""
         upstream, live, listed = self.upstream, self.live, self.listed
-        if upstream.live is not live or live.lists.get("tools") is not listed or upstream.quiet_until:
+        if upstream.live is not live or live.lists.get("tools") is not listed or now < upstream.quiet_until:
             return False
         return now < listed.until or (listed.heard and upstream.tells_changes("tools"))
