@@ -104,12 +104,13 @@ class Client:
     def __init__(self, peer: Peer, session: str | None, capabilities: dict[str, Any]) -> None:
         self.peer, self.session, self._capabilities = peer, session, capabilities
 
-    async def send(self, message: Any, **headers: str) -> None:
+    def data(self, message: Any, **headers: str) -> bytes:
         if self.session is None:
-            data = http(stateless(message, **self._capabilities), **stateless_headers(message), **headers)
-        else:
-            data = http(message, mcp_session_id=self.session, **headers)
-        await self.peer.say(data)
+            return http(stateless(message, **self._capabilities), **stateless_headers(message), **headers)
+        return http(message, mcp_session_id=self.session, **headers)
+
+    async def send(self, message: Any, **headers: str) -> None:
+        await self.peer.say(self.data(message, **headers))
 
     async def ask(self, message: Any) -> tuple[int, Any]:
         await self.send(message)
@@ -145,6 +146,26 @@ def test_a_call_that_somebody_else_does_is_answered_without_a_task(run: Any, mod
                 assert (status, headers[b"content-type"], json.loads(body)["id"]) == (200, b"application/json", number)
                 assert (result["structuredContent"], result["isError"]) == ({"n": number}, False)
                 assert json.loads(result["content"][0]["text"]) == {"n": number}
+
+    run(test)
+
+
+@pytest.mark.parametrize("modern", [False, True], ids=["handshake", "stateless"])
+def test_a_call_whose_body_comes_behind_its_head_is_answered_without_a_task_too(run: Any, modern: bool) -> None:
+    async def test() -> None:
+        async with open_shop() as shop:
+            one = await client(shop, modern=modern)
+            connection = shop.place.listener.connections.all()[0]
+            for number in (1, 2):
+                data = one.data(call(number, "errand"))
+                head, end, body = data.partition(b"\r\n\r\n")
+                for piece in (head + end, body[:9], body[9:]):
+                    assert not shop.tasks
+                    connection.data_received(piece)
+                assert (len(shop.errands), shop.tasks) == (number, [None])
+                shop.errands[-1].done(b'{"n":%d}' % number)
+                _, _, told = await one.peer.answer()
+                assert json.loads(told)["result"]["structuredContent"] == {"n": number}
 
     run(test)
 

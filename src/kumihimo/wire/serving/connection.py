@@ -234,6 +234,9 @@ class Connection(asyncio.Protocol):
             if len(self._waiting) >= _MOST_WAITING:
                 self.pause_reading()
         elif self._waiting:
+            if self._waiting[0] is self._incoming and self._waiting[0].comes_soon:
+                # Many clients send the head and the body one by one. What is whole may be answered on a short way.
+                return
             exchange = self._current = self._waiting.popleft()
             listener = self._listener
             listener.running.add(exchange)

@@ -84,6 +84,11 @@ class Exchange:
         return not self._complete
 
     @property
+    def comes_soon(self) -> bool:
+        """Whether the body is one that is sent with the head, or right behind it: small, and nothing is waited for."""
+        return self.head.plain and int(self.head.told_length) <= MOST_UNREAD_BYTES
+
+    @property
     def whole(self) -> bytes | None:
         """All of the body, where it has come and the client waits for nothing but the answer."""
         if not self._complete or self._expects_continue:

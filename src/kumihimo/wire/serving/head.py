@@ -72,6 +72,11 @@ class Head:
         special = self.expects or b"transfer-encoding" in names or b"upgrade" in names
         return self.keep_alive and names.count(b"content-length") == 1 and not special
 
+    @property
+    def told_length(self) -> bytes:
+        """What a plain one says of its body."""
+        return next(value for name, value in self.headers if name == b"content-length")
+
 
 class Heads:
     """Clients say the same with every request, but for its body. What came in one piece, and alone, is known again by its
@@ -91,10 +96,9 @@ class Heads:
         end = data.find(_END) + len(_END)
         if not head.plain or end > _MOST_BYTES:
             return
-        told = next(value for name, value in head.headers if name == b"content-length")
         head.length = len(data) - end
         # The parser may forgive more than this does.
-        if told == b"%d" % head.length:
+        if head.told_length == b"%d" % head.length:
             if len(self._known) >= MOST_HEADS:
                 self._known.clear()
             self._known[data[:end]] = head
