@@ -90,3 +90,16 @@ def test_assigning_twice_and_unassigning_a_stranger_change_nothing(kit: BoardKit
     assert one.agent_ids == (agent.id,)
     assert len(kit.board.store.events_after(before)) == 1
     assert kit.board.projects.unassign("shop", agent).agent_ids == ()
+
+
+def test_nobody_takes_the_place_of_another_by_being_called_by_its_id(kit: BoardKit) -> None:
+    board = kit.board
+    first = board.projects.add("first", "/srv/first")
+    second = board.projects.add(first.id, "/srv/second")
+    assert (board.projects.show(first.id), board.projects.show(second.id)) == (first, second)
+    third = board.projects.add(first.id[:8], "/srv/third")
+    # A name is a name where it is nobody's id.
+    assert board.projects.show(first.id[:8]) == third
+    one = board.agents.add("one").agent
+    other = board.agents.add(one.id).agent
+    assert (board.agents.show(one.id), board.agents.show(other.id)) == (one, other)

@@ -11,7 +11,7 @@ from kumihimo.domain import text
 from kumihimo.domain.agent import CLIENTS, STATES, Agent, AgentType, Scope
 from kumihimo.domain.errors import AgentNotFound, InvalidValue, NameTaken
 from kumihimo.domain.event import Change
-from kumihimo.services.references import by_id, missing, nearest
+from kumihimo.services.references import by_name, missing, nearest
 from kumihimo.services.service import Service, command, lookup, query
 from kumihimo.store.paging import Page, bounded, decode, encode
 from kumihimo.store.store import Transaction
@@ -25,8 +25,8 @@ class KeyedAgent(msgspec.Struct, frozen=True):
 
 
 def find(transaction: Transaction, reference: str) -> Agent:
-    """By name, id or prefix."""
-    found = transaction.agents.named(reference) or by_id(transaction.agents, "agt_", reference)
+    """By id, name or prefix."""
+    found = by_name(transaction.agents, transaction.agents.named, "agt_", reference)
     if found is None:
         raise missing(AgentNotFound, reference, transaction.agents.names())
     return found

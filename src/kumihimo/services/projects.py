@@ -12,7 +12,7 @@ from kumihimo.domain.agent import Agent, Scope
 from kumihimo.domain.errors import InvalidValue, NameTaken, NoProject, ProjectNotFound, ProjectUnclear
 from kumihimo.domain.event import Change
 from kumihimo.domain.project import Project
-from kumihimo.services.references import by_id, missing
+from kumihimo.services.references import by_name, missing
 from kumihimo.services.service import Service, command, lookup
 from kumihimo.store.store import Transaction
 
@@ -33,8 +33,8 @@ class Initialised(msgspec.Struct, frozen=True):
 
 
 def find(transaction: Transaction, reference: str) -> Project:
-    """By id, prefix or name."""
-    found = transaction.projects.named(reference) or by_id(transaction.projects, "prj_", reference)
+    """By id, name or prefix."""
+    found = by_name(transaction.projects, transaction.projects.named, "prj_", reference)
     if found is None:
         raise missing(ProjectNotFound, reference, transaction.projects.names())
     return found

@@ -29,6 +29,13 @@ def by_id(repository: Repository[V], prefix: str, reference: str) -> V | None:
     return found[0] if found else None
 
 
+def by_name(repository: Repository[V], named: Callable[[str], V | None], prefix: str, reference: str) -> V | None:
+    """By the id, by the name, or by the beginning of the id. What has this id is found at once, and nobody can take its place by
+    being called so."""
+    exact = repository.get(reference) if reference.startswith(prefix) and "\0" not in reference else None
+    return exact or named(reference) or by_id(repository, prefix, reference)
+
+
 def number(reference: str | int) -> int | None:
     """The number in `12`, `"12"` or `"#12"`."""
     if isinstance(reference, int):
