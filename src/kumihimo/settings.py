@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -184,8 +185,9 @@ class Settings(msgspec.Struct, frozen=True):
 
     def door_path(self, folder: Path) -> str:
         """Where our MCP has what an agent of this project needs: its own work, and the hub where the project has one."""
-        places = [place / name for place in (folder, self.config_folder) for name in HUB_FILES]
-        if not (self.hub.agents and (self.hub_config or any(place.is_file() for place in places))):
+        # Put together as text: on the way of every start.
+        places = [f"{place}/{name}" for place in (folder, self.config_folder) for name in HUB_FILES]
+        if not (self.hub.agents and (self.hub_config or any(map(os.path.isfile, places)))):
             return WORKER_PATH
         return "/mcp/hub,worker?expose=all" if self.hub.expose == "all" else "/mcp/hub,worker"
 

@@ -184,3 +184,18 @@ def test_who_waits_for_work_is_not_woken_by_anything_else(postgres: PostgresServ
         listening.close()
         kit.close()
         postgres.drop(url)
+
+
+def test_who_is_not_rung_for_reads_it_with_the_next_that_rings(kit: BoardKit, project: str, listener: Store) -> None:
+    board = kit.board
+    if board.store.connection.dialect.name == "postgres":
+        pytest.skip("the server itself wakes whoever listens, with the commit")
+    bell, cursor = bell_of(listener), listener.newest_cursor()
+    place = Place(project)
+    board.store.write(lambda _: board.tasks.create(place, NewTask("quiet")), ring=False)
+    assert not bell.wait(COMES_NOT)
+    board.tasks.create(place, NewTask("loud"))
+    assert bell.wait(COMES)
+    kinds = [event.kind for event in listener.events_after(cursor)]
+    assert kinds == ["task.created", "task.created"]
+    bell.close()

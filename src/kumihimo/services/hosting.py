@@ -49,13 +49,22 @@ class Running(msgspec.Struct, frozen=True):
         return not proven_dead(self.process)
 
 
+# What the file said, and what it was like then. Whoever starts agents asks for it each time.
+_known: dict[str, tuple[tuple[int, ...], Running]] = {}
+
+
 def find_running(folder: Path) -> Running | None:
     """The live host process of the home with this state folder."""
+    name = f"{folder}/{FILE}"
     try:
-        found = msgspec.json.decode((folder / FILE).read_bytes(), type=Running)
+        found = os.stat(name)  # noqa: PTH116 - with every call that starts something
+        stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+        known = _known.get(name)
+        if known is None or known[0] != stamp:
+            known = _known[name] = (stamp, msgspec.json.decode(Path(name).read_bytes(), type=Running))
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None
-    return found if found.alive else None
+    return known[1] if known[1].alive else None
 
 
 def was_started(folder: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -45,14 +46,20 @@ def at(transaction: Transaction, place: Place) -> Project:
     if place.project is not None:
         return find(transaction, place.project)
     if place.folder is not None:
-        folder = Path(place.folder)
-        inside = transaction.projects.in_folders([str(folder), *map(str, folder.parents)])
+        inside = transaction.projects.in_folders(_upwards(place.folder))
         if inside is not None:
             return inside
     some = transaction.projects.all(2)
     if len(some) == 1:
         return some[0]
     raise ProjectUnclear(transaction.projects.names()) if some else NoProject
+
+
+@lru_cache(maxsize=256)
+def _upwards(folder: str) -> list[str]:
+    """It, and all that it lies in."""
+    there = Path(folder)
+    return [str(there), *map(str, there.parents)]
 
 
 class Projects(Service):

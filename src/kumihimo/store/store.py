@@ -71,8 +71,9 @@ class Store:
         self._lingers = False
         self._held = False
 
-    def write(self, command: Callable[[Transaction], R]) -> R:
-        """Run a command in a transaction of its own, or in the one that is under way."""
+    def write(self, command: Callable[[Transaction], R], *, ring: bool = True) -> R:
+        """Run a command in a transaction of its own, or in the one that is under way. Without `ring` nobody is woken by it who
+        waits for events, where the database does not wake them itself: they see it with the next one, or when they look."""
         if self._open == "write":
             return command(self._transaction)
         if self._open == "read":
@@ -82,7 +83,7 @@ class Store:
         while True:
             tries += 1
             try:
-                return self._write_once(command)
+                return self._write_once(command, ring)
             except Exception as error:
                 if tries < _TRIES and self.connection.retry(error):
                     continue
@@ -169,7 +170,7 @@ class Store:
             self._held = False
             self.connection.rollback()
 
-    def _write_once(self, command: Callable[[Transaction], R]) -> R:
+    def _write_once(self, command: Callable[[Transaction], R], ring: bool) -> R:
         events = self._transaction.events
         connection = self.connection
         connection.begin_write()
@@ -186,7 +187,7 @@ class Store:
             raise
         finally:
             self._open = None
-        if events.appended:
+        if events.appended and ring:
             connection.ring()
         return answer
 

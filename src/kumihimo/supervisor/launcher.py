@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -49,6 +50,7 @@ class Launcher:
         named = settings.hub_config
         self._flags = configuration.Flags(hub_config=str(named) if named else None)
         self._runs = settings.state_folder / "runs"
+        self._own_file = str(settings.config_folder / "config.toml")
         self._secrets = secrets_in(os.environ)
         self._known_settings: dict[Path, tuple[tuple[float, ...], Settings]] = {}
         # Looked at within the same moment, and so the same for all that are launched in it.
@@ -143,7 +145,7 @@ class Launcher:
 
     def _settings_at(self, folder: Path) -> Settings:
         """The settings that hold in a folder: those of its repository win over the user's. Read again when a file changed."""
-        files = (self._settings.config_folder / "config.toml", *_project_files(folder))
+        files = (self._own_file, *_project_files(folder))
         stamp = tuple(_changed_at(file) for file in files)
         known = self._known_settings.get(folder)
         if known is None or known[0] != stamp:
@@ -189,12 +191,13 @@ def _git_folders(directory: Path) -> tuple[Path, ...]:
     return (found.parent.parent,) if found.parent.name == "worktrees" else ()
 
 
-def _project_files(folder: Path) -> list[Path]:
-    return [place / configuration.PROJECT_FILE for place in (folder, *folder.parents)]
+@lru_cache(maxsize=256)
+def _project_files(folder: Path) -> tuple[str, ...]:
+    return tuple(str(place / configuration.PROJECT_FILE) for place in (folder, *folder.parents))
 
 
-def _changed_at(file: Path) -> float:
+def _changed_at(file: str) -> float:
     try:
-        return file.stat().st_mtime
+        return os.stat(file).st_mtime  # noqa: PTH116 - on the way of every start
     except OSError:
         return 0.0

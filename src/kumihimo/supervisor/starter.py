@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import NamedTuple
 
 from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import IllegalTransition, StaleFence
@@ -17,6 +18,14 @@ from kumihimo.supervisor.watched_run import WatchedRun
 
 # That agents have started is written down when they have had the machine to themselves for a moment: nobody waits for it.
 _NOTE_SECONDS = 0.03
+
+
+class _Known(NamedTuple):
+    """What is the same for many runs that begin together: agents by their ids, the rest by the ids of projects."""
+
+    agents: dict[str, Agent]
+    decisions: dict[str | None, str]
+    folders: dict[str | None, Path | None]
 
 
 class Starter:
@@ -49,17 +58,10 @@ class Starter:
         if not self._claimed:
             return False
         self._launcher.look_again()
-        team: dict[str, Agent] = {}
-        decisions: dict[str | None, str] = {}
-        folders: dict[str | None, Path | None] = {}
+        known = self._board.store.read(lambda _: self._look_up())
         while self._claimed:
             run, token = self._claimed[0]
-            if run.agent_id not in team:
-                team[run.agent_id] = self._board.agents.show(run.agent_id)
-            if run.project_id not in decisions:
-                decisions[run.project_id] = self._board.memories.decisions(run.project_id)
-                folders[run.project_id] = self._folder_of(run.project_id)
-            self._launch(run, team[run.agent_id], token, decisions[run.project_id], folders[run.project_id])
+            self._launch(run, token, known)
             self._claimed.pop(0)
         self.note_at = min(self.note_at, time.monotonic() + _NOTE_SECONDS)
         return True
@@ -87,14 +89,26 @@ class Starter:
             return Usage()
         return self._board.executions.sight(run.previous_id).seen.conversation_usage
 
+    def _look_up(self) -> _Known:
+        board = self._board
+        projects = {run.project_id for run, _ in self._claimed}
+        return _Known(
+            {agent: board.agents.show(agent) for agent in {run.agent_id for run, _ in self._claimed}},
+            {project: board.memories.decisions(project) for project in projects},
+            {project: self._folder_of(project) for project in projects},
+        )
+
     def _folder_of(self, project_id: str | None) -> Path | None:
         return Path(self._board.projects.show(project_id).working_directory) if project_id else None
 
-    def _launch(self, run: Execution, agent: Agent, token: str, decisions: str, project: Path | None) -> None:
+    def _launch(self, run: Execution, token: str, known: _Known) -> None:
         board = self._board
         before = board.executions.stage_before(run) if run.stage else []
+        agent, project = known.agents[run.agent_id], run.project_id
         try:
-            watched = self._launcher.launch(run, agent, token, before, self.usage_before(run), decisions, project)
+            watched = self._launcher.launch(
+                run, agent, token, before, self.usage_before(run), known.decisions[project], known.folders[project]
+            )
         except SpawnFailed as error:
             board.executions.fail(run.id, run.fence, "spawn_failed", error=str(error)[:2_000])
             return

@@ -195,7 +195,9 @@ class Supervisor:
             return True
         # With `auto` a few at a time: each may change how much room there is.
         limit = free if rule == "slots" else min(free, 20)
-        self._starter.expect(self._board.store.write(lambda _: self._claim_some(limit)))
+        # Nobody is woken by it: they would have a core that these agents begin on, and hear of it when the starts are noted.
+        claimed = self._board.store.write(lambda _: self._claim_some(limit), ring=False)
+        self._starter.expect(claimed)
         self._launch_claimed()
         return bool(self._board.executions.waiting(self._presence.reach)) and self._slots > len(self._runs)
 

@@ -71,7 +71,9 @@ class Nursery:
 
     def launch(self, script: bytes) -> Shell:
         """A shell that has been told to run the script. OSError where there is no shell to be had."""
-        self._receive(0.0)
+        if not self._ready:
+            # Else those that have come meanwhile are taken in when there is time: each costs a look at who it is.
+            self._receive(0.0)
         while True:
             if not self._ready:
                 self._ask(1)
