@@ -243,6 +243,8 @@ def run(folder: Path) -> None:
     )  # fmt: skip
     costs: list[Any] = [line[7] for line in lines]
     budget("a run among 1,000 hosts, against one among 10", costs[-1] / costs[0], 1.25)
+    leased: list[Any] = [line[8] for line in lines]
+    budget(f"the same with all leases, at {RUNS_PER_SECOND} runs a second", leased[-1] / leased[0], 1.25)
     loaded: list[Any] = [line[9] for line in lines]
     budget("the same at full load, with all leases", loaded[-1] / loaded[0], 1.25)
     budget("an idle host among 1,000", float(lines[-1][-1]), 1.0, " queries/s")  # type: ignore[arg-type]

@@ -89,8 +89,9 @@ class SimulatedHost:
 
     def verify(self) -> None:
         """What is looked at beside the supervisor."""
-        self._board.evidence.unverified(self.id)
-        self._board.workers.attended(self.id)
+        if self._board.evidence.anything_to_look_at(self.id):
+            self._board.evidence.unverified(self.id)
+            self._board.workers.attended(self.id)
 
     def make_places(self) -> None:
         """What workers wait for here whom somebody has asked for elsewhere."""

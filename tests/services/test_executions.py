@@ -7,6 +7,7 @@ import pytest
 from kumihimo.domain.errors import ExecutionNotFound, IllegalTransition, StaleFence
 from kumihimo.domain.execution import Execution, Report
 from kumihimo.services.wish import Wish
+from kumihimo.testing.boards import BoardKit
 from tests.services.conftest import Shop
 
 
@@ -109,3 +110,23 @@ def test_runs_are_listed_newest_first_by_task_and_agent(shop: Shop) -> None:
     assert runs.list(statuses=("completed",)).items == []
     with pytest.raises(ExecutionNotFound):
         runs.show("exec_nothing")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "status = 'completed', unverified = 1, host_id = 'host_here'",
+        "status = 'completed', unverified = 1, host_id = NULL",
+        "status = 'running', worktree = '/srv/tree', host_id = 'host_here'",
+        "status = 'running', origin = 'session', worktree = NULL, host_id = 'host_here'",
+    ],
+)
+def test_a_host_has_something_to_look_at_where_any_of_three_questions_would_find_it(kit: BoardKit, said: str) -> None:
+    board = kit.board
+    board.executions.enqueue(Wish(board.agents.add("coder").agent, "group"))
+    assert not board.evidence.anything_to_look_at("host_here")
+    board.store.write(lambda transaction: transaction.connection.execute(f"UPDATE executions SET {said}"))
+    found = [board.evidence.unverified("host_here"), board.evidence.under_way("host_here")]
+    assert any([*found, board.workers.attended("host_here")])
+    assert board.evidence.anything_to_look_at("host_here")
+    assert board.evidence.anything_to_look_at("host_there") is ("NULL" in said.rpartition("host_id")[2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,3 +145,54 @@ def test_leases_count_by_the_clock_of_the_database(postgres: PostgresServer, mon
     finally:
         connection.close()
         postgres.drop(url)
+
+
+def test_a_host_says_all_that_it_has_only_where_that_has_changed_or_is_not_known(
+    kit: BoardKit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = kit.board
+    said: list[str] = []
+    renew, extend = board.hosts.renew, board.hosts.extend
+
+    def told(*words: Any, **having: Any) -> None:
+        said.append("all")
+        renew(*words, **having)
+
+    def longer(host_id: str) -> bool:
+        said.append("longer")
+        return extend(host_id)
+
+    monkeypatch.setattr(board.hosts, "renew", told)
+    monkeypatch.setattr(board.hosts, "extend", longer)
+    clock = [1000.0]
+    monkeypatch.setattr(presence, "passed", lambda: clock[0])
+    here = Presence(load(Flags(), {"KUMI_HOME": str(tmp_path)}, tmp_path), board, "host_here", "here", print)
+
+    def lease() -> Any:
+        (view,) = board.hosts.list()
+        return view.host.lease_until
+
+    here.renew()
+    first = lease()
+    kit.clock.advance(seconds=10)
+    here.renew()
+    assert said == ["all", "longer"]
+    assert (lease() - first).total_seconds() == 10
+    said.clear()
+    here.renew(draining=True)
+    assert board.hosts.list()[0].state == "draining"
+    here.renew()
+    assert said == ["all", "all"]
+    assert board.hosts.list()[0].state == "alive"
+    # Somebody else has forgotten it, or it is an older copy of the board.
+    said.clear()
+    board.store.write(lambda transaction: transaction.connection.execute("DELETE FROM hosts"))
+    here.renew()
+    assert said == ["longer", "all"]
+    assert lease() is not None
+    # And now and then, whatever was.
+    said.clear()
+    for _ in range(13):
+        clock[0] += 10
+        here.renew()
+    assert said.count("all") == 1

@@ -54,6 +54,11 @@ class Evidences(Service):
         return transaction.evidence.get(execution_id)
 
     @lookup
+    def anything_to_look_at(self, transaction: Transaction, host_id: str) -> bool:
+        """Whether this host has runs whose traces are to be looked at, or that are under way in a worktree or a shell."""
+        return transaction.executions.anything_to_look_at(host_id)
+
+    @lookup
     def unverified(self, transaction: Transaction, host_id: str) -> list[Execution]:
         """Runs whose traces are still to be looked at on this host."""
         return transaction.executions.unverified(host_id)

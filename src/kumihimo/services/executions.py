@@ -181,17 +181,11 @@ class Executions(Service):
 
     def observe(self, observations: Iterable[Observation]) -> None:
         """What streams have shown, many at once. Nobody is woken for it."""
-        # It can be read from the captures once more; what it is part of may not be taken lightly.
-        alone = not self.store.writing
-
-        def save(transaction: Transaction) -> None:
-            if alone:
-                transaction.connection.take_lightly()
-            now = self.clock()
-            for observation in observations:
-                transaction.observations.save(observation, now)
-
-        self.store.write(save)
+        seen = list(observations)
+        # It can be read from the captures once more.
+        self.store.write_lightly(
+            lambda transaction, light: transaction.observations.save_all(seen, self.clock(), light)
+        )
 
     @command
     def come_back(self, transaction: Transaction, execution_id: str, log_path: str, **known: Any) -> None:

@@ -55,6 +55,11 @@ class Hosts(Service):
         """The host lives, for as long as its lease says, and has what it says that it has."""
         transaction.hosts.renew(Host(host_id, name, slots, self.clock() + lease, **having))
 
+    def extend(self, host_id: str, lease: timedelta = LEASE) -> bool:
+        """It lives on, and has what it said last. False where nothing is known of it: then it has to say that again."""
+        until = self.clock() + lease
+        return self.store.write_lightly(lambda transaction, light: transaction.hosts.extend(host_id, until, light))
+
     @query
     def list(self, transaction: Transaction) -> Views:
         now, running = self.clock(), transaction.hosts.running()

@@ -20,6 +20,8 @@ class Dialect(Protocol):
     # After an INSERT of events: have their numbers told, where a lost commit is looked up by them.
     numbered: str
     skip_locked: str
+    # Behind what a statement returns: its loss would lose nothing, so nobody waits for the disk. None where nobody does anyhow.
+    light: str | None
 
 
 class Connection(Protocol):
@@ -57,10 +59,6 @@ class Connection(Protocol):
 
     def translate(self, error: Exception) -> Exception:
         """A database's own error as one of ours where it has a meaning for users, else itself."""
-        ...
-
-    def take_lightly(self) -> None:
-        """Inside a command whose loss, in a crash of the database, would lose nothing: its commit waits for no disk."""
         ...
 
     def announce(self) -> None:

@@ -81,6 +81,14 @@ def _among(column: str, values: Collection[str]) -> str:
 
 
 EVERYTHING_FREE = Reach()
+_UNVERIFIED = (
+    "unverified = 1 AND status NOT IN ('planned', 'queued', 'starting', 'running') AND (host_id = ? OR host_id IS NULL)"
+)
+_IN_WORKTREE = "status IN ('starting', 'running') AND worktree IS NOT NULL AND (host_id = ? OR host_id IS NULL)"
+_ATTENDED = "status = 'running' AND origin = 'session' AND host_id = ?"
+_ANYTHING = "SELECT 1 WHERE " + " OR ".join(
+    f"EXISTS (SELECT 1 FROM executions WHERE {it})" for it in (_UNVERIFIED, _IN_WORKTREE, _ATTENDED)
+)
 _RETRY = "status = 'planned' AND attempt > 0"
 _QUEUED = (
     "status = 'queued' AND origin IN ('group', 'worker') AND NOT EXISTS "
@@ -248,27 +256,21 @@ class Executions(Repository[Execution]):
             (microseconds(before), microseconds(unmade_before)),
         )
 
+    def anything_to_look_at(self, host_id: str) -> bool:
+        """Whether any of the next three would find something: one question in place of three."""
+        return bool(self._connection.execute(_ANYTHING, (host_id,) * 3))
+
     def unverified(self, host_id: str, limit: int = 20) -> list[Execution]:
         """Runs that are over and whose traces nobody has looked at: those of one host, and those of no known host."""
-        return self.many(
-            "WHERE unverified = 1 AND status NOT IN ('planned', 'queued', 'starting', 'running') "
-            "AND (host_id = ? OR host_id IS NULL) ORDER BY queued_at, id LIMIT ?",
-            (host_id, limit),
-        )
+        return self.many(f"WHERE {_UNVERIFIED} ORDER BY queued_at, id LIMIT ?", (host_id, limit))
 
     def in_worktrees(self, host_id: str) -> list[Execution]:
         """Runs of a host that are under way in a worktree."""
-        return self.many(
-            "WHERE status IN ('starting', 'running') AND worktree IS NOT NULL AND (host_id = ? OR host_id IS NULL) "
-            "ORDER BY queued_at, id",
-            (host_id,),
-        )
+        return self.many(f"WHERE {_IN_WORKTREE} ORDER BY queued_at, id", (host_id,))
 
     def attended(self, host_id: str) -> list[Execution]:
         """Sessions under way that somebody has started in a shell of this host."""
-        return self.many(
-            "WHERE status = 'running' AND origin = 'session' AND host_id = ? ORDER BY queued_at", (host_id,)
-        )
+        return self.many(f"WHERE {_ATTENDED} ORDER BY queued_at", (host_id,))
 
     def running_workers(self, project_id: str) -> list[Execution]:
         """Runs on tasks of a project that are under way."""

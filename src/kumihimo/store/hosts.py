@@ -27,6 +27,11 @@ class Hosts:
     def renew(self, host: Host) -> None:
         self._connection.execute(_RENEW, _mapping.row(host))
 
+    def extend(self, identifier: str, lease_until: datetime, light: str) -> bool:
+        """Only how long it is known to live. False where nothing is known of it."""
+        sql = f"UPDATE hosts SET lease_until = ? WHERE id = ? RETURNING id{light}"
+        return bool(self._connection.execute(sql, (microseconds(lease_until), identifier)))
+
     def get(self, identifier: str) -> Host | None:
         rows = self._connection.execute(_mapping.by_id, (identifier,))
         return _mapping.value(rows[0]) if rows else None

@@ -60,7 +60,8 @@ class TableMapping(Generic[V]):
         self._value = value
         self._encoders = _by_column(self.stored, times, flags, json or {}, {}, decode=False)
         self._decoders = _by_column(fields, times, flags, json or {}, derived, decode=True)
-        self._whole = not derived
+        # Whether a row is the whole value.
+        self.whole = not derived
         self.key = self.stored.index("id")
         self._id = fields.index("id")
         self._updates: dict[tuple[int, ...], _Update] = {}
@@ -72,7 +73,7 @@ class TableMapping(Generic[V]):
 
     def row(self, value: V) -> list[Cell]:
         """The cells for an INSERT of all columns."""
-        cells = [*msgspec.structs.astuple(value)] if self._whole else [getattr(value, field) for field in self.stored]
+        cells = [*msgspec.structs.astuple(value)] if self.whole else [getattr(value, field) for field in self.stored]
         for index, encode in self._encoders:
             cell = cells[index]
             if cell is not None:

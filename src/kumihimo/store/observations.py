@@ -15,6 +15,15 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Observation).decode
 
 
+_MARKS = "(?, ?, ?, ?, ?)"
+_SAVE = (
+    "INSERT INTO observations (execution_id, position, tool_calls, seen, at) VALUES {rows} "
+    "ON CONFLICT (execution_id) DO UPDATE SET position = excluded.position, tool_calls = excluded.tool_calls, "
+    "seen = excluded.seen, at = excluded.at"
+)
+_SAVE_ONE = _SAVE.format(rows=_MARKS)
+
+
 class Observations:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -40,16 +49,19 @@ class Observations:
         )
         return {row[0]: row[1] for row in rows}
 
-    def save(self, observation: Observation, at: datetime) -> None:
-        self._connection.execute(
-            "INSERT INTO observations (execution_id, position, tool_calls, seen, at) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT (execution_id) DO UPDATE SET position = excluded.position, tool_calls = excluded.tool_calls, "
-            "seen = excluded.seen, at = excluded.at",
-            (
-                observation.execution_id,
-                observation.position,
-                observation.tool_calls,
-                _encode(observation).decode(),
-                microseconds(at),
-            ),
-        )
+    def save_all(self, observations: Collection[Observation], at: datetime, light: str) -> None:
+        """In one statement where it is asked of a server (`light`); else one by one, for each number of rows would be another
+        statement to be prepared."""
+        # The newest of each: one statement can't write a row twice.
+        rows = [_row(it, microseconds(at)) for it in {it.execution_id: it for it in observations}.values()]
+        if light and rows:
+            sql = _SAVE.format(rows=", ".join([_MARKS] * len(rows))) + f" RETURNING execution_id{light}"
+            self._connection.execute(sql, [value for row in rows for value in row])
+        elif not light:
+            for row in rows:
+                self._connection.execute(_SAVE_ONE, row)
+
+
+def _row(observation: Observation, at: int) -> tuple[str | int, ...]:
+    it = observation
+    return (it.execution_id, it.position, it.tool_calls, _encode(it).decode(), at)

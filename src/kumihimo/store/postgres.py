@@ -75,6 +75,8 @@ class PostgresDialect:
     row_locks = True
     numbered = " RETURNING seq"
     skip_locked = "FOR UPDATE SKIP LOCKED"
+    # For this one transaction, which may be a single statement: its commit waits for no disk.
+    light: str | None = ", set_config('synchronous_commit', 'off', true)"
 
 
 class PostgresConnection:
@@ -147,9 +149,6 @@ class PostgresConnection:
                 return StoreUnreachable(self.place, reason=_reason(error))
             case _:
                 return error
-
-    def take_lightly(self) -> None:
-        self._database.execute(b"SET LOCAL synchronous_commit = off")
 
     def announce(self) -> None:
         found = self.execute(

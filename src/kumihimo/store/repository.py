@@ -35,13 +35,17 @@ class Repository(Generic[V]):
     def lock(self, identifier: str) -> V | None:
         """As `get`, and nobody else changes it until we commit.
 
-        The row is locked before it is read: PostgreSQL gives a row that it waited for in its new version, but what a
-        subquery adds to it in the old one. NO KEY: who only points at the row (a subtask that is being added) need not wait.
+        Where other tables hold a part of it the row is locked before it is read: PostgreSQL gives a row that it waited for in
+        its new version, but what a subquery adds to it in the old one. NO KEY: who only points at the row (a subtask that is
+        being added) need not wait.
         """
-        if self._connection.dialect.row_locks:
-            self._connection.execute(
-                f"SELECT 1 FROM {self.mapping.table} WHERE id = ? FOR NO KEY UPDATE", (identifier,)
-            )
+        mapping = self.mapping
+        if not self._connection.dialect.row_locks:
+            return self.get(identifier)
+        if mapping.whole:
+            rows = self._connection.execute(f"{mapping.by_id} FOR NO KEY UPDATE", (identifier,))
+            return mapping.value(rows[0]) if rows else None
+        self._connection.execute(f"SELECT 1 FROM {mapping.table} WHERE id = ? FOR NO KEY UPDATE", (identifier,))
         return self.get(identifier)
 
     def one(self, where: str, *values: Any) -> V | None:

@@ -52,6 +52,7 @@ class SqliteDialect:
     row_locks = False
     numbered = ""
     skip_locked = ""
+    light: str | None = None
 
 
 class SqliteConnection:
@@ -116,9 +117,6 @@ class SqliteConnection:
                 return outgrown(self, error)
             case _:
                 return error
-
-    def take_lightly(self) -> None:
-        """Nothing to do: no commit waits for the disk."""
 
     def announce(self) -> None:
         """Nothing to do: only one process writes at a time, so the order of events is the order of commits."""

@@ -92,6 +92,20 @@ class Store:
                     raise
                 raise translated from error
 
+    def write_lightly(self, command: Callable[[Transaction, str], R]) -> R:
+        """A command without events whose loss, in a crash of the database, would lose nothing. Where many share a database it
+        is one statement: no transaction is begun for it, and the disk is not waited for. It is told what to put behind what
+        that statement returns, by which that is said."""
+        light = self.connection.dialect.light
+        if self._open or light is None:
+            return self.write(lambda transaction: command(transaction, ""))
+        self._let_go()
+        self.connection.ready()
+        try:
+            return command(self._transaction, light)
+        except Exception as error:
+            raise self.connection.translate(error) from error
+
     def read(self, query: Callable[[Transaction], R]) -> R:
         """Run a query on one snapshot of the board, or in the transaction that is under way."""
         if self._open:

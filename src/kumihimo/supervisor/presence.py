@@ -25,7 +25,7 @@ _LOOK_SECONDS = 120.0
 # Which projects there are changes seldom.
 _LIST_SECONDS = 30.0
 # How often one of many looks how many there are, and what none of them can do.
-_REACH_SECONDS = 30.0
+_REACH_SECONDS = 60.0
 # So many hosts look at once at what has come; more of them share so many looks a second.
 _FEW = 8
 _LOOKS_PER_SECOND = 80
@@ -42,6 +42,7 @@ class Presence:
         self._clients: tuple[str, ...] = ()
         self._projects: dict[str, Path] = {}
         self._look_at = self._list_at = self._reach_at = 0.0
+        self._told: Having | None = None
         self.answers = (host_id, name, *settings.host.labels)
         self.reach = Reach(self.answers)
         self._company = 1
@@ -94,6 +95,8 @@ class Presence:
         if passed() >= self._look_at:
             self._clients = found_clients(self._settings)
             self._look_at = passed() + _LOOK_SECONDS
+            # Said again now and then, whatever has happened to it meanwhile.
+            self._told = None
         if passed() >= self._list_at:
             self._projects = {it.id: Path(it.working_directory) for it in self._board.projects.list()}
             self._list_at = passed() + _LIST_SECONDS
@@ -107,7 +110,10 @@ class Presence:
             url=self._settings.host.url,
             token_hash=owner_hash(self._settings.token_file),
         )
-        self._board.hosts.renew(self._host_id, self._name, self._settings.max_concurrent, **having)
+        # Most of the time nothing has changed, and to say all of it costs a database that many share several times as much.
+        if having != self._told or not self._board.hosts.extend(self._host_id):
+            self._board.hosts.renew(self._host_id, self._name, self._settings.max_concurrent, **having)
+            self._told = having
         return tuple(project for project, here in projects.items() if not here)
 
     def _reach(self, missing: tuple[str, ...]) -> Reach:

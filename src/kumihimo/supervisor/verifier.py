@@ -105,19 +105,21 @@ class Verifier:
 
     def _turn(self) -> None:
         now = time.monotonic()
-        for run in self._board.evidence.unverified(self._host_id):
+        # One question, where most of the time nothing is there.
+        something = self._board.evidence.anything_to_look_at(self._host_id)
+        for run in self._board.evidence.unverified(self._host_id) if something else ():
             if self._over:
                 return
             if self._later.get(run.id, 0.0) <= now:
                 self._verify(run)
         self._keep_proofs()
-        if now >= self._foresee_at:
+        if now >= self._foresee_at or not something:
             self._foresee_at = now + _FORESEE_SECONDS
-            self._foreseeing = self._foresee()
+            self._foreseeing = something and self._foresee()
         if now >= self._tidy_at:
             self._tidy_at = now + _TIDY_SECONDS
             self._board.workers.expire_unused()
-        self._busy = close_abandoned(self._board, self._settings, self._host_id) or self._foreseeing
+        self._busy = something and (close_abandoned(self._board, self._settings, self._host_id) or self._foreseeing)
 
     def _verify(self, run: Execution) -> None:
         folder = Path(run.working_directory or "")
