@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-_SYNC = b"S\0\0\0\4"
 # `unsent`: the COMMIT never reaches the server, which sees the end of the line. `swallowed`: nor that: it waits for ever.
 # `unheard`: the COMMIT was done, and its answer is lost. `hung up`: the line ends while the server is still busy with it.
 Cut = Literal["unsent", "swallowed", "unheard", "hung up"]
@@ -80,7 +79,6 @@ class _Call:
         self._line, self.client, self.server = line, client, server
         self.muted = False
         self.answered = threading.Event()
-        self._prepared: set[bytes] = set()
         for work in (self._carry_up, self._carry_down):
             threading.Thread(target=work, daemon=True).start()
 
@@ -95,20 +93,14 @@ class _Call:
             while True:
                 message = _message(self.client, _exactly(self.client, 1))
                 if self._commits(message) and self._line.cut:
-                    # What was prepared is carried out by several messages, up to `Sync`.
-                    while message[:1] == b"B" and not message.endswith(_SYNC):
-                        message += _message(self.client, _exactly(self.client, 1))
                     return self._line.at_commit(self, message)
                 self.server.sendall(message)
         _end(self.server)
         return None
 
     def _commits(self, message: bytes) -> bool:
-        """Whether it is a COMMIT, said in words or by the name under which it was prepared."""
-        kind, words = message[:1], message[5:].split(b"\0", 2)
-        if kind == b"P" and words[1] == b"COMMIT":
-            self._prepared.add(words[0])
-        return (kind == b"Q" and words[0] == b"COMMIT") or (kind == b"B" and words[1] in self._prepared)
+        """Whether it is a COMMIT, or ends with one."""
+        return message[:1] == b"Q" and message.endswith(b"COMMIT\0")
 
     def _carry_down(self) -> None:
         with suppress(OSError):

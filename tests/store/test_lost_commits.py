@@ -38,12 +38,12 @@ class Cut:
         self._after = after
         self.commits = 0
 
-    def execute(self, statement: Any, *values: Any) -> Any:
-        if statement != "COMMIT" or self.commits:
-            return self._real.execute(statement, *values)
+    def execute(self, statement: Any, *values: Any, **how: Any) -> Any:
+        if not statement.endswith(b"COMMIT" if isinstance(statement, bytes) else "COMMIT") or self.commits:
+            return self._real.execute(statement, *values, **how)
         self.commits += 1
         if self._after:
-            self._real.execute(statement)
+            self._real.execute(statement, **how)
         with psycopg.connect(self._url, autocommit=True) as other:
             other.execute("SELECT pg_terminate_backend(%s)", (self._real.info.backend_pid,))
         return self._real.execute("SELECT 1" if self._after else statement)

@@ -36,7 +36,8 @@ from kumihimo.store.postgres_address import PostgresAddress, place_of
 from kumihimo.store.schema import TABLES, outgrown
 
 CHANNEL = "kumihimo"
-_NOTIFY, _NOTIFY_WORK = (f"NOTIFY {CHANNEL}, '{word}'".encode() for word in ("", WORK))
+# Right before a commit.
+_NOTIFY, _NOTIFY_WORK = (f"NOTIFY {CHANNEL}, '{word}'; ".encode() for word in ("", WORK))
 # The upper 16 bits of the advisory locks of event writers: "KU".
 _LOCK_SPACE = 0x4B55 << 48
 _MIGRATION_LOCK = 0x4B554D49
@@ -92,6 +93,7 @@ class PostgresConnection:
         self._statements: dict[str, bytes] = {}
         self._announced = (0, 0)
         self._mark: Mark | None = None
+        self._closing = b""
         self._pooled = False
         self._database = self._meet()
 
@@ -109,6 +111,7 @@ class PostgresConnection:
 
     def begin_write(self) -> None:
         self._mark = None
+        self._closing = b""
         self._begin("BEGIN")
 
     def begin_read(self) -> None:
@@ -121,7 +124,7 @@ class PostgresConnection:
     def commit(self) -> None:
         """Returns where it was done, also where the answer was lost on the way. StoreUnreachable: nothing was done."""
         try:
-            self._database.execute("COMMIT")
+            self._database.execute(self._closing + b"COMMIT", prepare=False)
         except psycopg.Error as error:
             if not self._lost(error):
                 raise
@@ -166,7 +169,8 @@ class PostgresConnection:
         return newest if unsettled is None else min(newest, unsettled)
 
     def notify(self, last: tuple[Any, ...], *, work: bool) -> None:
-        self._database.execute(_NOTIFY_WORK if work else _NOTIFY)
+        # In one message with the commit.
+        self._closing = _NOTIFY_WORK if work else _NOTIFY
         self._mark = Mark(*self._announced, last)
 
     def ring(self) -> None:
