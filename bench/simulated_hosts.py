@@ -29,11 +29,12 @@ from kumihimo.domain.token import Token
 from kumihimo.services.board import Board
 from kumihimo.settings import Flags, HostSection, load
 from kumihimo.store.listening import WORK
-from kumihimo.supervisor import places, presence, supervisor, verifier, wake
+from kumihimo.supervisor import places, presence, supervisor, verifier
 from kumihimo.supervisor.presence import Presence
 
 THREADS = 3
 RUN_SECONDS = 0.5
+GROWING_SECONDS = 22.0
 # Every host has this, as far as anybody asks: to look for programs is no work of the database.
 CLIENTS = ("claude-code", "codex")
 
@@ -68,7 +69,8 @@ class SimulatedHost:
         self._slots = order.slots
         self._presence = Presence(settings, board, self.id, name, print)
         self._runs: dict[str, tuple[Execution, float]] = {}
-        self._stops_at = self._places_at = 0.0
+        self._grown_at = time.monotonic() + GROWING_SECONDS
+        self._stops_at = self._places_at = self._observe_at = 0.0
 
     @property
     def next_end(self) -> float | None:
@@ -78,20 +80,37 @@ class SimulatedHost:
     def busy(self) -> bool:
         return bool(self._runs)
 
-    def renew(self) -> None:
+    def renew(self) -> bool:
+        """Answers whether something waits that it may claim."""
+        if time.monotonic() < self._grown_at:
+            # All come up within seconds here, and are measured as if they had been there for minutes.
+            self._presence._reach_at = 0.0  # noqa: SLF001
         self._presence.renew()
         if not self._presence.crowded:
             self._board.hosts.parked()
+        return self._presence.awaited.work
 
     @property
     def hesitation(self) -> float:
         return self._presence.hesitation
+
+    @property
+    def looks_between(self) -> bool:
+        return self._presence.looks_between
+
+    @property
+    def pause(self) -> float:
+        return self._presence.pause
 
     def verify(self) -> None:
         """What is looked at beside the supervisor."""
         if self._board.evidence.anything_to_look_at(self.id):
             self._board.evidence.unverified(self.id)
             self._board.workers.attended(self.id)
+
+    def tidy(self) -> None:
+        """And now and then."""
+        self._board.workers.expire_unused()
 
     def make_places(self) -> None:
         """What workers wait for here whom somebody has asked for elsewhere."""
@@ -103,18 +122,20 @@ class SimulatedHost:
         """As a supervisor that was woken: whether something waits, and then as much of it as there is room for."""
         free = self._slots - len(self._runs)
         while free > 0 and self._board.executions.waiting(self._presence.reach):
-            claimed = self._claim(free)
-            if not claimed:
+            limit = min(free, 20)
+            claimed = self._claim(limit)
+            if claimed:
+                self._launch(claimed)
+            if len(claimed) < limit:
                 return
-            self._launch(claimed)
             free -= len(claimed)
 
-    def _claim(self, free: int) -> list[Execution]:
+    def _claim(self, limit: int) -> list[Execution]:
         board, here = self._board, self._presence
         begun = time.perf_counter()
 
         def claim(_: object) -> list[Execution]:
-            found = board.executions.claim_some(self.id, min(free, 20), fits=here.takes, reach=here.reach)
+            found = board.executions.claim_some(self.id, limit, fits=here.takes, reach=here.reach)
             for run in found:
                 board.tokens.issue(Token("run", run.agent_id, run.project_id, run.id))
             return found
@@ -128,11 +149,15 @@ class SimulatedHost:
 
     def _launch(self, claimed: list[Execution]) -> None:
         board = self._board
-        for agent in {run.agent_id for run in claimed}:
-            board.agents.show(agent)
-        for project in {run.project_id for run in claimed}:
-            board.memories.decisions(project)
-            board.projects.show(project or "")
+
+        def look_up() -> None:
+            for agent in {run.agent_id for run in claimed}:
+                board.agents.show(agent)
+            for project in {run.project_id for run in claimed}:
+                board.memories.decisions(project)
+                board.projects.show(project or "")
+
+        board.store.look(look_up)
         started = board.store.write(
             lambda _: [board.executions.start(run.id, run.fence, log_path="/nowhere") for run in claimed]
         )
@@ -142,7 +167,10 @@ class SimulatedHost:
     def observe(self) -> None:
         """What was seen since."""
         if self._runs:
-            self._board.executions.observe([_seen(run) for run in self._runs])
+            if time.monotonic() >= self._observe_at:
+                self._board.executions.observe([_seen(run) for run in self._runs])
+                pause = supervisor.CROWDED_NOTE_SECONDS if self._presence.crowded else 0.0
+                self._observe_at = time.monotonic() + pause
             if time.monotonic() >= self._stops_at:
                 self.stop_some()
 
@@ -164,15 +192,14 @@ class SimulatedHost:
                 runs.complete(run.id, run.fence)
 
         self._board.store.write(end)
-        self._board.hosts.parked()
         for run in over:
             del self._runs[run.id]
             self._moments.ends.append(time.time())
         self.verify()
         for run in over:
             # For its proof.
-            runs.show(run.id)
             runs.sight(run.id)
+            self._board.evidence.of(run.id)
         self.look()
 
 
@@ -230,17 +257,23 @@ class Stage(threading.Thread):
 
     def _plan(self, host: SimulatedHost) -> None:
         """Not all in the same moment: hosts come up whenever they do."""
-        self._every(supervisor.RENEW_SECONDS, host.renew, soon=True)
-        self._every(verifier._IDLE_SECONDS, host.verify)  # noqa: SLF001 - as often as it does
-        self._every(supervisor.RENEW_SECONDS, host.make_places)
-        if not self._order.listens:
-            self._every(wake.LOOK_SECONDS, lambda: self._ring(host))
+        self._at(time.monotonic() + random.uniform(0.0, presence.RENEW_SECONDS), lambda: self._renew(host))
+        self._every(verifier._ASK_SECONDS, host.verify)  # noqa: SLF001 - as often as it does
+        self._every(verifier._TIDY_SECONDS, host.tidy)  # noqa: SLF001
+        self._every(places._LOOK_SECONDS, host.make_places)  # noqa: SLF001
+
+    def _renew(self, host: SimulatedHost) -> None:
+        """Who is not rung for looks when it says that it lives, and perhaps once in between."""
+        if host.renew():
+            self._look(host)
+        self._at(time.monotonic() + host.pause, lambda: self._renew(host))
+        if not self._order.listens and host.looks_between:
+            self._at(time.monotonic() + presence.RENEW_SECONDS / 2, lambda: self._look(host))
 
     def _ring(self, host: SimulatedHost) -> None:
         """It is woken: it looks at once at what is to be stopped, and at what waits when it is its turn."""
         host.stop_some()
-        if self._order.listens:
-            host.make_places()
+        host.make_places()
         when = time.monotonic() + host.hesitation
         if when < self._looks.get(host.id, float("inf")):
             self._looks[host.id] = when
@@ -266,12 +299,12 @@ class Stage(threading.Thread):
             wait = min(host.next_end - time.monotonic(), supervisor._SHARED_LOOK_SECONDS)  # noqa: SLF001
             self._at(time.monotonic() + max(0.0, wait), lambda: self._follow(host))
 
-    def _every(self, seconds: float, action: Callable[[], Any], *, soon: bool = False) -> None:
+    def _every(self, seconds: float, action: Callable[[], Any]) -> None:
         def again() -> None:
             action()
             self._at(time.monotonic() + seconds, again)
 
-        self._at(time.monotonic() + random.uniform(0.0, min(seconds, 5.0) if soon else seconds), again)
+        self._at(time.monotonic() + random.uniform(0.0, seconds), again)
 
     def _at(self, when: float, action: Callable[[], Any]) -> None:
         self._count += 1

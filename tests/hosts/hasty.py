@@ -19,8 +19,9 @@ def shorten() -> None:
 
     lease = timedelta(seconds=LEASE_SECONDS)
     presence.LEASE = lease
-    supervisor.RENEW_SECONDS = LEASE_SECONDS / 3
+    presence.RENEW_SECONDS = supervisor.RENEW_SECONDS = LEASE_SECONDS / 3
     Hosts.renew = _with_lease(Hosts.renew, lease)  # type: ignore[method-assign]
+    Hosts.extend = _with_lease(Hosts.extend, lease)  # type: ignore[method-assign]
     Executions.claim_some = _with_lease(Executions.claim_some, lease)  # type: ignore[method-assign]
     instances.PATIENCE = instances.LEASE = 4 * lease
     following.ALIVE_SECONDS = LEASE_SECONDS

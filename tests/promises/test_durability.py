@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kumihimo.domain.execution import Execution
+from kumihimo.domain.host import Awaited
 from kumihimo.domain.observation import Observation
 from kumihimo.services.board import Board
 from kumihimo.services.executions import Executions
@@ -53,9 +54,9 @@ def statements(board: Board, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str,
     found: list[tuple[str, Any]] = []
     execute: Callable[..., Any] = database.execute
 
-    def note(sql: Any, *values: Any) -> Any:
+    def note(sql: Any, *values: Any, **how: Any) -> Any:
         found.append((sql.decode() if isinstance(sql, bytes) else sql, values))
-        return execute(sql, *values)
+        return execute(sql, *values, **how)
 
     monkeypatch.setattr(database, "execute", note)
     return found
@@ -81,8 +82,8 @@ def test_a_lease_that_is_only_longer_is_one_statement_that_waits_for_no_disk(
 ) -> None:
     board.hosts.renew("host_here", "here", 5)
     found = statements(board, monkeypatch)
-    assert board.hosts.extend("host_here") is True
-    assert board.hosts.extend("host_there") is False
+    assert board.hosts.extend("host_here") == Awaited()
+    assert board.hosts.extend("host_there") is None
     assert [sql.partition(" ")[0] for sql, _ in found] == ["UPDATE", "UPDATE"]
     assert all(sql.endswith(board.store.connection.dialect.light or "-") for sql, _ in found)
 

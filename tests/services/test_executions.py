@@ -6,7 +6,9 @@ import pytest
 
 from kumihimo.domain.errors import ExecutionNotFound, IllegalTransition, StaleFence
 from kumihimo.domain.execution import Execution, Report
+from kumihimo.domain.host import Awaited
 from kumihimo.services.wish import Wish
+from kumihimo.store.executions import Reach
 from kumihimo.testing.boards import BoardKit
 from tests.services.conftest import Shop
 
@@ -128,5 +130,37 @@ def test_a_host_has_something_to_look_at_where_any_of_three_questions_would_find
     board.store.write(lambda transaction: transaction.connection.execute(f"UPDATE executions SET {said}"))
     found = [board.evidence.unverified("host_here"), board.evidence.under_way("host_here")]
     assert any([*found, board.workers.attended("host_here")])
-    assert board.evidence.anything_to_look_at("host_here")
-    assert board.evidence.anything_to_look_at("host_there") is ("NULL" in said.rpartition("host_id")[2])
+    for host, something in (("host_here", True), ("host_there", "NULL" in said.rpartition("host_id")[2])):
+        assert board.evidence.anything_to_look_at(host) is something
+        board.hosts.renew(host, host, 5)
+        assert board.hosts.extend(host) == Awaited(traces=something)
+
+
+@pytest.mark.parametrize(
+    ("said", "here", "there"),
+    [
+        ("status = 'queued'", Awaited(work=True), Awaited(work=True)),
+        ("status = 'queued', host = 'host_here'", Awaited(work=True), Awaited()),
+        ("status = 'queued', client = 'codex'", Awaited(work=True), Awaited()),
+        ("status = 'planned', origin = 'worker', host = 'host_here'", Awaited(places=True), Awaited()),
+        ("status = 'planned', origin = 'worker', attempt = 1", Awaited(places=True), Awaited(places=True)),
+        ("status = 'planned', stage = 2", Awaited(), Awaited()),
+        ("status = 'completed'", Awaited(), Awaited()),
+    ],
+)
+def test_a_host_is_told_with_its_lease_what_waits_for_it(
+    kit: BoardKit, said: str, here: Awaited, there: Awaited
+) -> None:
+    board = kit.board
+    board.executions.enqueue(Wish(board.agents.add("coder").agent, "group"))
+    board.store.write(lambda transaction: transaction.connection.execute(f"UPDATE executions SET {said}"))
+    for host, clients, awaited in (
+        ("host_here", ("claude-code", "codex"), here),
+        ("host_there", ("claude-code",), there),
+    ):
+        reach = Reach((host,), clients)
+        assert board.hosts.extend(host, reach) is None
+        board.hosts.renew(host, host, 5)
+        assert board.hosts.extend(host, reach) == awaited
+        assert board.executions.waiting(reach) is awaited.work
+        assert bool(board.executions.to_be_placed((host,))) is awaited.places

@@ -160,6 +160,8 @@ def test_a_board_of_today_is_raised_to_a_later_version_with_what_it_says(databas
     kit = BoardKit(database)
     if kit.board.store.connection.dialect.name == "postgres":
         kit.board.store.connection.execute("ALTER TABLE kumihimo_schema DROP COLUMN oldest")
+    else:
+        kit.board.store.connection.execute("DROP TABLE IF EXISTS kumihimo_schema")
     assert kit.board.store.connection.schema_oldest() == VERSION
     kit.close()
     upgrades.add(VERSION + 1, NEXT, VERSION)

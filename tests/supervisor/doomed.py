@@ -7,7 +7,7 @@
 times it is passed before. `since`: only passings after that method was passed. `saying`: only with this in its arguments.
 `pauses`: methods before which it waits for a file. `trouble`: how many commits fail from where on, and how. `failing`:
 methods that find the store away so many times. `frozen`: a file for the pid of the first shell, which is held still when
-it is told. `patience`: seconds between TERM and KILL.
+it is told. `patience`: seconds between TERM and KILL. `counting`: seconds after which it counts again who is there.
 """
 
 from __future__ import annotations
@@ -203,6 +203,10 @@ def main(order: dict[str, Any]) -> None:
         Trouble(**order["trouble"])
     if "patience" in order:
         stopping.PATIENCE_SECONDS = order["patience"]
+    if "counting" in order:
+        from kumihimo.supervisor import presence
+
+        setattr(presence, "_REACH_SECONDS", order["counting"])  # noqa: B010 - a minute is long for a test
     settings = load(Flags(), os.environ, Path.cwd())
     {"supervisor": supervise, "host": host, "stdio": serve}[order.get("role", "supervisor")](settings)
 

@@ -53,7 +53,7 @@ RUNNING = [
     Point("the start is committed", [_STARTED]),
     Point("the start is committed, and away for long", [_STARTED], stays_away=True),
     Point("while streams are read", [_after("kumihimo.engine.processes.capture:Capture._take", 15)]),
-    Point("observed, and not committed", [_after("kumihimo.store.observations:Observations.save", 15)]),
+    Point("observed, and not committed", [_after("kumihimo.store.observations:Observations.save_all", 15)]),
     Point("an observation is committed", [_after(f"{_RUNS}.observe", 3)]),
     Point("before the first end", [_before(f"{_FINISHER}.finish")], stays_away=True),
     Point("an end, not committed", [_after("kumihimo.services.stages:settle", 4)]),

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from kumihimo.domain.host import Awaited
 from kumihimo.services.hosts import LEASE
 from kumihimo.services.wish import Wish
 from kumihimo.settings import Flags, load
+from kumihimo.store.executions import Reach
 from kumihimo.store.postgres import PostgresConnection
 from kumihimo.supervisor import presence
 from kumihimo.supervisor.presence import Presence
@@ -158,9 +160,9 @@ def test_a_host_says_all_that_it_has_only_where_that_has_changed_or_is_not_known
         said.append("all")
         renew(*words, **having)
 
-    def longer(host_id: str) -> bool:
+    def longer(host_id: str, reach: Reach) -> Awaited | None:
         said.append("longer")
-        return extend(host_id)
+        return extend(host_id, reach)
 
     monkeypatch.setattr(board.hosts, "renew", told)
     monkeypatch.setattr(board.hosts, "extend", longer)
@@ -176,23 +178,45 @@ def test_a_host_says_all_that_it_has_only_where_that_has_changed_or_is_not_known
     first = lease()
     kit.clock.advance(seconds=10)
     here.renew()
-    assert said == ["all", "longer"]
+    assert said == ["all", "longer", "longer"]
     assert (lease() - first).total_seconds() == 10
     said.clear()
     here.renew(draining=True)
     assert board.hosts.list()[0].state == "draining"
     here.renew()
-    assert said == ["all", "all"]
+    assert said == ["all", "longer"] * 2
     assert board.hosts.list()[0].state == "alive"
     # Somebody else has forgotten it, or it is an older copy of the board.
     said.clear()
     board.store.write(lambda transaction: transaction.connection.execute("DELETE FROM hosts"))
     here.renew()
-    assert said == ["longer", "all"]
+    assert said == ["longer", "all", "longer"]
     assert lease() is not None
     # And now and then, whatever was.
     said.clear()
-    for _ in range(13):
+    for _ in range(61):
         clock[0] += 10
         here.renew()
     assert said.count("all") == 1
+
+
+def test_what_a_host_may_claim_from_now_on_waits_for_it_although_its_lease_did_not_tell(
+    kit: BoardKit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = kit.board
+    monkeypatch.setattr(presence, "found_clients", lambda _: ("codex",))
+    here = Presence(load(Flags(), {"KUMI_HOME": str(tmp_path)}, tmp_path), board, "host_here", "here", print)
+    here.renew()
+    assert here.awaited == Awaited()
+    board.hosts.renew("host_there", "there", 5, timedelta(days=1), clients=("claude-code",))
+    here.renew()
+    here.renew()
+    assert here.awaited == Awaited()
+    # Not ours, as long as somebody has what it needs.
+    board.executions.enqueue(Wish(board.agents.add("coder", client="claude-code").agent, "group"))
+    kit.clock.advance(seconds=60)
+    here.renew()
+    assert here.awaited == Awaited()
+    board.hosts.renew("host_there", "there", 5, timedelta(days=1), clients=())
+    here.renew()
+    assert here.awaited == Awaited(work=True)

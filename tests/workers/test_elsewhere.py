@@ -6,12 +6,14 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from kumihimo.services.host_name import host_id
 from kumihimo.services.hosting import find_running
+from kumihimo.supervisor.wake import CROWD
 from tests.lead.shop import until
 from tests.workers.conftest import OpenWorkshop
 from tests.workers.workshop import Workshop
@@ -46,6 +48,18 @@ def test_a_worker_for_another_host_gets_its_worktree_there(shared: tuple[Worksho
     assert (run.status, run.host_id) == ("completed", host_id(other))
     assert run.branch is not None
     assert len(shop.records("start", "away")) == 1
+
+
+def test_among_many_hosts_who_hear_nothing_a_place_is_made_all_the_same(shared: tuple[Workshop, Path]) -> None:
+    shop, other = shared
+    for count in range(CROWD):
+        shop.board.hosts.renew(f"host_{count}", f"other-{count}", 1, timedelta(hours=1))
+    number = shop.task(shop.script("away").say("Done."))
+    shop.kumi("worker", "run", str(number), "--detach", "--host", "other")
+    waited = shop.kumi("worker", "wait", str(number), "--timeout", "120")
+    run = shop.board.executions.show(waited["executionId"])
+    assert (run.status, run.host_id) == ("completed", host_id(other))
+    until(lambda: not shop.board.executions.show(run.id).unverified)
 
 
 def test_a_task_that_is_pinned_sends_its_workers_there(shared: tuple[Workshop, Path]) -> None:

@@ -62,6 +62,14 @@ class Host(Struct, frozen=True):
         return "draining" if self.draining else "alive"
 
 
+class Awaited(Struct, frozen=True):
+    """What waits for a host: work that it may claim, places to be made there, and traces of runs to be looked at."""
+
+    work: bool = False
+    places: bool = False
+    traces: bool = False
+
+
 class HostNews(Struct, frozen=True):
     """That a host process has come up, and where."""
 

@@ -348,10 +348,10 @@ class Executions(Service):
 
     def _locked(self, transaction: Transaction, execution_id: str) -> Execution:
         """The run, and before it the group whose stage may be over with it: whoever locks both does so in this order."""
-        found = transaction.executions.get(execution_id)
-        if found is not None and found.group_id is not None and found.stage is not None:
-            transaction.groups.lock(found.group_id)
-        execution = transaction.executions.lock(execution_id)
+        execution = transaction.executions.lock_unstaged(execution_id)
+        if execution is None:
+            transaction.groups.lock_of_stage(execution_id)
+            execution = transaction.executions.lock(execution_id)
         if execution is None:
             raise ExecutionNotFound(execution_id[:80])
         return execution

@@ -12,8 +12,9 @@ from kumihimo.domain.errors import InvalidValue
 from kumihimo.domain.event import Change
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.health import Health, HealthNews
-from kumihimo.domain.host import Having, Host, HostNews, HostState
+from kumihimo.domain.host import Awaited, Having, Host, HostNews, HostState
 from kumihimo.services.service import Service, command, lookup, query
+from kumihimo.store.executions import EVERYTHING_FREE, Reach
 from kumihimo.store.store import Transaction
 
 LEASE = timedelta(seconds=30)
@@ -55,10 +56,16 @@ class Hosts(Service):
         """The host lives, for as long as its lease says, and has what it says that it has."""
         transaction.hosts.renew(Host(host_id, name, slots, self.clock() + lease, **having))
 
-    def extend(self, host_id: str, lease: timedelta = LEASE) -> bool:
-        """It lives on, and has what it said last. False where nothing is known of it: then it has to say that again."""
-        until = self.clock() + lease
-        return self.store.write_lightly(lambda transaction, light: transaction.hosts.extend(host_id, until, light))
+    def extend(self, host_id: str, reach: Reach = EVERYTHING_FREE, lease: timedelta = LEASE) -> Awaited | None:
+        """It lives on, and has what it said last; answers what waits for it. None where nothing is known of it: then it has to
+        say again what it has."""
+        now = self.clock()
+
+        def write(transaction: Transaction, light: str) -> Awaited | None:
+            awaited = transaction.executions.awaited_by(host_id, now, reach)
+            return transaction.hosts.extend(host_id, now + lease, awaited, light)
+
+        return self.store.write_lightly(write)
 
     @query
     def list(self, transaction: Transaction) -> Views:

@@ -112,9 +112,10 @@ class Memories(Service):
         here = found if place else [project for project in found if Path(project.working_directory).is_dir()]
         return [trouble for project in here for trouble in self._write(project)]
 
-    def decisions(self, project_id: str | None) -> str:
+    @lookup
+    def decisions(self, transaction: Transaction, project_id: str | None) -> str:
         """Exactly what `preview` shows of a project; nothing for a run that has none."""
-        return self.store.read(lambda transaction: decisions(transaction, project_id))
+        return decisions(transaction, project_id)
 
     @command
     def _add(

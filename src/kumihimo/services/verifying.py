@@ -37,6 +37,7 @@ from kumihimo.services.artifacts import expect_deposit
 from kumihimo.services.board import Board
 from kumihimo.services.definitions import defined
 from kumihimo.services.scopes import scope_of
+from kumihimo.services.sights import Sight
 from kumihimo.services.travelling import send_branch
 from kumihimo.services.working import checks_of
 from kumihimo.settings import Settings
@@ -103,9 +104,13 @@ class Verification:
         return msgspec.structs.replace(found, left_by_checks=(*found.left_by_checks, *new))
 
     def keep_proof(self, execution_id: str, evidence: Evidence | None = None) -> Proof:
-        proof = make_proof(self._board, execution_id, evidence)
-        write_proof(folder_of(self._settings, execution_id), proof, self._secrets)
-        expect_deposit(self._settings, execution_id)
+        return self.keep_proof_of(self._board.executions.sight(execution_id), evidence)
+
+    def keep_proof_of(self, sight: Sight, evidence: Evidence | None = None) -> Proof:
+        """As `keep_proof`, of a run as it was just seen."""
+        proof, run = make_proof(self._board, sight, evidence), sight.execution.id
+        write_proof(folder_of(self._settings, run), proof, self._secrets)
+        expect_deposit(self._settings, run)
         return proof
 
     def _in_git(self, run: Execution, project: Project, found: Evidence) -> Evidence:
@@ -170,9 +175,8 @@ class Verification:
             return
 
 
-def make_proof(board: Board, execution_id: str, found: Evidence | None = None) -> Proof:
+def make_proof(board: Board, sight: Sight, found: Evidence | None = None) -> Proof:
     """Everything that is known of a run, put together anew."""
-    sight = board.executions.sight(execution_id)
     run = sight.execution
     evidence = found or board.evidence.of(run.id) or Evidence(run.id, run.base, None, board.clock())
     return Proof(
@@ -208,7 +212,7 @@ def proof_of(board: Board, settings: Settings, execution_id: str) -> Proof:
     kept = (
         None if run.live or run.unverified else read_proof(folder_of(settings, run.id)) or _proof_elsewhere(board, run)
     )
-    return kept or make_proof(board, run.id)
+    return kept or make_proof(board, board.executions.sight(run.id))
 
 
 def _proof_elsewhere(board: Board, run: Execution) -> Proof | None:

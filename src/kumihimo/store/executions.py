@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct
 
@@ -86,7 +87,7 @@ _UNVERIFIED = (
 )
 _IN_WORKTREE = "status IN ('starting', 'running') AND worktree IS NOT NULL AND (host_id = ? OR host_id IS NULL)"
 _ATTENDED = "status = 'running' AND origin = 'session' AND host_id = ?"
-_ANYTHING = "SELECT 1 WHERE " + " OR ".join(
+_ANYTHING = " OR ".join(
     f"EXISTS (SELECT 1 FROM executions WHERE {it})" for it in (_UNVERIFIED, _IN_WORKTREE, _ATTENDED)
 )
 _RETRY = "status = 'planned' AND attempt > 0"
@@ -94,6 +95,15 @@ _QUEUED = (
     "status = 'queued' AND origin IN ('group', 'worker') AND NOT EXISTS "
     "(SELECT 1 FROM parked_clients WHERE parked_clients.client = executions.client AND until > ?)"
 )
+
+
+def _any_queued(now: datetime, reach: Reach) -> tuple[str, list[Any]]:
+    condition, values = reach.condition()
+    return f"SELECT 1 FROM executions WHERE {_QUEUED} AND {condition}", [microseconds(now), *values]
+
+
+def _to_be_placed(answers: Collection[str]) -> str:
+    return f"status = 'planned' AND origin = 'worker' AND (attempt > 0 OR {_among('host', answers)})"
 
 
 class Executions(Repository[Execution]):
@@ -111,6 +121,14 @@ class Executions(Repository[Execution]):
         },
     )
 
+    def lock_unstaged(self, identifier: str) -> Execution | None:
+        """As `lock`, of a run that is in no stage, as most are: nothing has to be locked before it. None where it is in one."""
+        row_lock = "FOR NO KEY UPDATE" if self._connection.dialect.row_locks else ""
+        rows = self._connection.execute(
+            f"{self.mapping.by_id} AND (group_id IS NULL OR stage IS NULL) {row_lock}", (identifier,)
+        )
+        return self.mapping.value(rows[0]) if rows else None
+
     def numbered(self, project_id: str, number: int) -> Execution | None:
         return self.one("project_id = ? AND number = ?", project_id, number)
 
@@ -123,11 +141,15 @@ class Executions(Repository[Execution]):
         )
 
     def any_queued(self, now: datetime, reach: Reach = EVERYTHING_FREE) -> bool:
-        condition, values = reach.condition()
-        rows = self._connection.execute(
-            f"SELECT 1 FROM executions WHERE {_QUEUED} AND {condition} LIMIT 1", (microseconds(now), *values)
-        )
-        return bool(rows)
+        question, values = _any_queued(now, reach)
+        return bool(self._connection.execute(f"{question} LIMIT 1", values))
+
+    @staticmethod
+    def awaited_by(host_id: str, now: datetime, reach: Reach) -> tuple[str, list[Any]]:
+        """What waits for a host, as three expressions with their values: a part of a statement that is made anyhow."""
+        work, values = _any_queued(now, reach)
+        places = f"SELECT 1 FROM executions WHERE {_to_be_placed((host_id,))}"
+        return f"EXISTS ({work}), EXISTS ({places}), ({_ANYTHING})", [*values, host_id, *(host_id,) * 3]
 
     def queued_before(self, moment: datetime, limit: int, reach: Reach | None = None) -> list[Execution]:
         """The oldest of those that have been waiting for long; of those alone that are meant for a host and beyond its reach,
@@ -141,11 +163,7 @@ class Executions(Repository[Execution]):
 
     def to_be_placed(self, answers: Collection[str], limit: int = 20) -> list[Execution]:
         """Workers that wait for a place on one host, whoever asked for them; and behind them retries, wherever those may go."""
-        return self.many(
-            f"WHERE status = 'planned' AND origin = 'worker' AND (attempt > 0 OR {_among('host', answers)}) "
-            "ORDER BY attempt, queued_at, id LIMIT ?",
-            (*answers, limit),
-        )
+        return self.many(f"WHERE {_to_be_placed(answers)} ORDER BY attempt, queued_at, id LIMIT ?", (*answers, limit))
 
     def any_retry(self) -> bool:
         """Whether a retry waits for somebody to make its place."""
@@ -258,7 +276,7 @@ class Executions(Repository[Execution]):
 
     def anything_to_look_at(self, host_id: str) -> bool:
         """Whether any of the next three would find something: one question in place of three."""
-        return bool(self._connection.execute(_ANYTHING, (host_id,) * 3))
+        return bool(self._connection.execute(f"SELECT 1 WHERE {_ANYTHING}", (host_id,) * 3))
 
     def unverified(self, host_id: str, limit: int = 20) -> list[Execution]:
         """Runs that are over and whose traces nobody has looked at: those of one host, and those of no known host."""

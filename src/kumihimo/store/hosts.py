@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
-from kumihimo.domain.host import Host
+from kumihimo.domain.host import Awaited, Host
 from kumihimo.store.connection import Connection
 from kumihimo.store.mapping import TableMapping, microseconds
 
@@ -27,10 +28,14 @@ class Hosts:
     def renew(self, host: Host) -> None:
         self._connection.execute(_RENEW, _mapping.row(host))
 
-    def extend(self, identifier: str, lease_until: datetime, light: str) -> bool:
-        """Only how long it is known to live. False where nothing is known of it."""
-        sql = f"UPDATE hosts SET lease_until = ? WHERE id = ? RETURNING id{light}"
-        return bool(self._connection.execute(sql, (microseconds(lease_until), identifier)))
+    def extend(
+        self, identifier: str, lease_until: datetime, awaited: tuple[str, list[Any]], light: str
+    ) -> Awaited | None:
+        """Only how long it is known to live; with the answer to what it would ask next. None where nothing is known of it."""
+        questions, values = awaited
+        sql = f"UPDATE hosts SET lease_until = ? WHERE id = ? RETURNING {questions}{light}"
+        rows = self._connection.execute(sql, (microseconds(lease_until), identifier, *values))
+        return Awaited(*map(bool, rows[0][:3])) if rows else None
 
     def get(self, identifier: str) -> Host | None:
         rows = self._connection.execute(_mapping.by_id, (identifier,))

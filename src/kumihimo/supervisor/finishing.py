@@ -21,6 +21,12 @@ class Finisher:
         self._board = board
         self._leftovers = leftovers
         self._watch = watch
+        self._parked = False
+
+    def has_parked(self) -> bool:
+        """Whether a client has to wait that had not when this was last asked."""
+        parked, self._parked = self._parked, False
+        return parked
 
     def finish(self, gone: list[WatchedRun]) -> list[WatchedRun]:
         """The wrappers that were followed are gone. Answers those that are over; the others go on under another wrapper.
@@ -140,6 +146,7 @@ class Finisher:
             until = self._board.clock() + timedelta(seconds=verdict.reset_after)
         if until is not None and until > self._board.clock():
             self._board.hosts.park(client, until, verdict.message or "rate limited")
+            self._parked = True
 
 
 def _by_our_hand(run: WatchedRun, verdict: Verdict | None) -> bool:

@@ -13,8 +13,8 @@ from kumihimo.services.board import Board
 from kumihimo.services.working import make_place
 from kumihimo.settings import Settings
 
-# Nobody waits long where a bell was not heard, and many bells are one question.
-_LOOK_SECONDS = 10.0
+# Where a bell was not heard we are told with the next lease. Many bells are one question.
+_LOOK_SECONDS = 120.0
 _PAUSE_SECONDS = 0.5
 # How soon it is looked again for a worktree that somebody is about to let go.
 _HELD_SECONDS = 1.0

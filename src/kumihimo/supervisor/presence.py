@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from kumihimo.domain.execution import Execution
-from kumihimo.domain.host import Having, Host
+from kumihimo.domain.host import Awaited, Having, Host
 from kumihimo.engine.agents.health import found_clients
 from kumihimo.services.board import Board
 from kumihimo.services.hosts import LEASE
@@ -20,12 +20,15 @@ from kumihimo.store.executions import Reach
 from kumihimo.store.passing import passed
 from kumihimo.supervisor.wake import CROWD
 
+RENEW_SECONDS = 10.0
 # Programs are seldom installed, and to look for all of them is most of what saying that we live costs.
 _LOOK_SECONDS = 120.0
-# Which projects there are changes seldom.
-_LIST_SECONDS = 30.0
+# Which projects there are changes seldom; one of many looks still less often.
+_LIST_SECONDS, _CROWDED_LIST_SECONDS = 30.0, 120.0
 # How often one of many looks how many there are, and what none of them can do.
-_REACH_SECONDS = 60.0
+_REACH_SECONDS = 120.0
+# What it has is said again so often, whatever has happened to it on the board meanwhile.
+_SAY_SECONDS = 600.0
 # So many hosts look at once at what has come; more of them share so many looks a second.
 _FEW = 8
 _LOOKS_PER_SECOND = 80
@@ -41,10 +44,12 @@ class Presence:
         self._in_touch_since = self._renewed_at = passed()
         self._clients: tuple[str, ...] = ()
         self._projects: dict[str, Path] = {}
-        self._look_at = self._list_at = self._reach_at = 0.0
+        self._look_at = self._list_at = self._reach_at = self._say_at = 0.0
         self._told: Having | None = None
         self.answers = (host_id, name, *settings.host.labels)
         self.reach = Reach(self.answers)
+        # What was there for us when we last said that we live.
+        self.awaited = Awaited()
         self._company = 1
 
     def renew(self, *, draining: bool = False) -> None:
@@ -55,8 +60,10 @@ class Presence:
         missing = self._tell(draining=draining)
         self._renewed_at = passed()
         if passed() >= self._reach_at or not self.crowded:
-            self.reach = self._reach(missing)
+            asked, self.reach = self.reach, self._reach(missing)
             self._reach_at = passed() + _REACH_SECONDS
+            if self.reach != asked:
+                self.awaited = replace(self.awaited, work=True)
         self._give_up_the_gone()
 
     @property
@@ -74,6 +81,17 @@ class Presence:
         """How long to wait before looking at what waits. All hosts hear of it at once, and one or two are enough: the more
         there are, the more they spread out, so that all of them together look no more often than a few do."""
         return random.uniform(0.0, max(0, self._company - _FEW) / _LOOKS_PER_SECOND)  # noqa: S311 - no secret
+
+    @property
+    def pause(self) -> float:
+        """How long until it is time to say again that we live: hosts that came up together do not stay together."""
+        return random.uniform(0.9, 1.1) * RENEW_SECONDS  # noqa: S311 - no secret
+
+    @property
+    def looks_between(self) -> bool:
+        """Whether, where nobody listens, it is worth it to look once more between two leases: so many that each looks with its
+        lease alone look often enough together."""
+        return self._company / RENEW_SECONDS < _LOOKS_PER_SECOND
 
     def drain(self) -> None:
         """Nothing new is begun here until somebody comes back; what runs goes on without us."""
@@ -95,11 +113,9 @@ class Presence:
         if passed() >= self._look_at:
             self._clients = found_clients(self._settings)
             self._look_at = passed() + _LOOK_SECONDS
-            # Said again now and then, whatever has happened to it meanwhile.
-            self._told = None
         if passed() >= self._list_at:
             self._projects = {it.id: Path(it.working_directory) for it in self._board.projects.list()}
-            self._list_at = passed() + _LIST_SECONDS
+            self._list_at = passed() + (_CROWDED_LIST_SECONDS if self.crowded else _LIST_SECONDS)
         projects = {identifier: folder.is_dir() for identifier, folder in self._projects.items()}
         having = Having(
             labels=self._settings.host.labels,
@@ -111,10 +127,16 @@ class Presence:
             token_hash=owner_hash(self._settings.token_file),
         )
         # Most of the time nothing has changed, and to say all of it costs a database that many share several times as much.
-        if having != self._told or not self._board.hosts.extend(self._host_id):
+        awaited = self._extend() if having == self._told and passed() < self._say_at else None
+        if awaited is None:
             self._board.hosts.renew(self._host_id, self._name, self._settings.max_concurrent, **having)
-            self._told = having
+            self._told, self._say_at = having, passed() + _SAY_SECONDS
+            awaited = self._extend()
+        self.awaited = awaited or Awaited()
         return tuple(project for project, here in projects.items() if not here)
+
+    def _extend(self) -> Awaited | None:
+        return self._board.hosts.extend(self._host_id, self.reach)
 
     def _reach(self, missing: tuple[str, ...]) -> Reach:
         """What we may claim. Alone, everything: somebody has to say what can't be had."""

@@ -58,7 +58,7 @@ class Starter:
         if not self._claimed:
             return False
         self._launcher.look_again()
-        known = self._board.store.read(lambda _: self._look_up())
+        known = self._board.store.look(self._look_up)
         while self._claimed:
             run, token = self._claimed[0]
             self._launch(run, token, known)

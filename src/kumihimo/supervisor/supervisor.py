@@ -22,17 +22,18 @@ from kumihimo.supervisor.heir import Heir
 from kumihimo.supervisor.launcher import Launcher
 from kumihimo.supervisor.leftovers import Leftovers
 from kumihimo.supervisor.overdue import overdue
-from kumihimo.supervisor.presence import Presence
+from kumihimo.supervisor.presence import RENEW_SECONDS, Presence
 from kumihimo.supervisor.starter import Starter
 from kumihimo.supervisor.wake import Wake
 from kumihimo.supervisor.watched_run import WatchedRun
 
-RENEW_SECONDS = 10.0
 # How often streams are looked at: often for a few runs, and less so the more there are, so that many cost no more.
 _LOOK_SECONDS = 0.05
 _LOOK_SECONDS_PER_RUN = 0.0003
 # Where many hosts share a database, each look is a transaction of one database for all of them.
 _SHARED_LOOK_SECONDS = 0.2
+# Among many hosts, how often at most it is written down what was seen.
+CROWDED_NOTE_SECONDS = 1.0
 # How often a run that is being stopped, or a queue that waits for room on the machine, is looked at.
 _STOP_LOOK_SECONDS = 0.02
 _ROOM_SECONDS = 0.5
@@ -64,7 +65,7 @@ class Supervisor:
         self._poll = select.epoll()
         self._over = False
         self._unpark_at = float("inf")
-        self._renew_at = self._claim_at = self._look_at = self._stops_at = self._refill_at = 0.0
+        self._renew_at = self._claim_at = self._look_at = self._observe_at = self._stops_at = self._refill_at = 0.0
         self._ended: list[WatchedRun] = []
         shared = board.store.connection.dialect.row_locks
         self._look_seconds = _SHARED_LOOK_SECONDS if shared else _LOOK_SECONDS
@@ -117,7 +118,7 @@ class Supervisor:
         now = time.monotonic()
         if now >= self._renew_at:
             self._renew()
-            self._renew_at = now + RENEW_SECONDS
+            self._renew_at = now + self._presence.pause
         self._launch_claimed()
         self._finish()
         if now >= self._claim_at:
@@ -140,18 +141,22 @@ class Supervisor:
         if was_alone and not self._presence.alone:
             self._ears.rung(True)
         if not self._presence.crowded:
-            # A bell may have been missed. Among many we look by ourselves, and so often that nobody has to tell us.
             self._note_parked()
-            self._claim_at = 0.0
+        # A bell may have been missed, and among many none is heard.
+        awaited = self._presence.awaited
+        self._claim_at = 0.0 if awaited.work else self._next_claim(more=False)
+        self._ears.awaited(awaited)
         self._end_overtaken()
-        self._look_for_retries()
 
     def _next_claim(self, *, more: bool) -> float:
         """When we look again at what waits although nobody has told us to and nothing of ours has ended."""
         now = time.monotonic()
         if more:
             return now + _ROOM_SECONDS
-        return self._unpark_at + _A_MOMENT if self._unpark_at > now else float("inf")
+        soon = self._unpark_at + _A_MOMENT if self._unpark_at > now else float("inf")
+        # Among many nobody tells us: we look when we say that we live, and perhaps once in between.
+        alert = self._presence.crowded and self._presence.looks_between
+        return min(soon, now + RENEW_SECONDS / 2) if alert else soon
 
     def _sleep(self, seconds: float) -> None:
         if time.monotonic() >= self._refill_at:
@@ -199,7 +204,10 @@ class Supervisor:
         claimed = self._board.store.write(lambda _: self._claim_some(limit), ring=False)
         self._starter.expect(claimed)
         self._launch_claimed()
-        return bool(self._board.executions.waiting(self._presence.reach)) and self._slots > len(self._runs)
+        if len(claimed) < limit or self._slots <= len(self._runs):
+            # What others hold back, or have just claimed, is told by its end.
+            return False
+        return self._board.executions.waiting(self._presence.reach)
 
     def _claim_some(self, limit: int) -> list[tuple[Execution, str]]:
         """Claimed with the token of each, in one transaction."""
@@ -236,11 +244,12 @@ class Supervisor:
     def _look(self) -> None:
         """Read what is new in every stream, and write it down for all at once; then the clocks of the runs."""
         grown = [run for run in self._runs.values() if run.can_be_read and (run.follow() or run.unsaved)]
-        if grown:
+        if grown and time.monotonic() >= self._observe_at:
             self._board.executions.observe([run.observation for run in grown])
             for run in grown:
                 run.note_saved()
             self._ears.streams_grew()
+            self._observe_at = time.monotonic() + (CROWDED_NOTE_SECONDS if self._presence.crowded else 0.0)
         for run in list(self._runs.values()):
             if run.stopping_since is not None:
                 self._go_on_stopping(run)
@@ -308,7 +317,8 @@ class Supervisor:
         if over:
             self._ears.left_behind([run.id for run in over])
             self._look_for_retries()
-        self._note_parked()
+        if self._finisher.has_parked():
+            self._note_parked()
 
     def _look_for_retries(self) -> None:
         """Where we are alone, nobody but us makes the place of a run that follows another."""

@@ -28,13 +28,15 @@ from kumihimo.settings import Settings
 from kumihimo.supervisor.abandoned import close_abandoned
 
 # An instance may report through any door: so often it is looked at what there is while something happens on the board, and
-# so often while nothing does.
+# so often while nothing does. Then the supervisor is told of it with its lease, and the board is asked no more than now and then.
 _LOOK_SECONDS = 2.0
 _IDLE_SECONDS = 20.0
+_ASK_SECONDS = 120.0
 _MOMENT_SECONDS = 0.3
 # How often branches are merged in memory while several runs are under way.
 _FORESEE_SECONDS = 5.0
-_TIDY_SECONDS = 60.0
+_LATER_SECONDS = 60.0
+_TIDY_SECONDS = 300.0
 
 
 class Verifier:
@@ -48,7 +50,7 @@ class Verifier:
         self._over = False
         self._woken = threading.Event()
         self._stirred = threading.Event()
-        self._foresee_at = self._tidy_at = 0.0
+        self._foresee_at = self._tidy_at = self._ask_at = 0.0
         # While there is something to be looked at again and again of which nobody tells.
         self._busy = self._foreseeing = False
         # What could not be looked at is not tried again and again.
@@ -65,7 +67,7 @@ class Verifier:
         try:
             while not self._over:
                 try:
-                    self._turn()
+                    self._turn(quiet=quiet)
                     if quiet:
                         # Beside a start or an end it would be in the way of both: they share the disk.
                         self._board.store.tidy()
@@ -94,6 +96,10 @@ class Verifier:
         """From any thread: something has happened on the board."""
         self._stirred.set()
 
+    def look_soon(self) -> None:
+        """From any thread: there is something, although nothing needs to have happened."""
+        self._ask_at = 0.0
+
     def stop(self) -> None:
         """From any thread."""
         self._over = True
@@ -103,10 +109,9 @@ class Verifier:
         self._woken.set()
         self._stirred.set()
 
-    def _turn(self) -> None:
+    def _turn(self, *, quiet: bool) -> None:
         now = time.monotonic()
-        # One question, where most of the time nothing is there.
-        something = self._board.evidence.anything_to_look_at(self._host_id)
+        something = self._anything(now, quiet=quiet)
         for run in self._board.evidence.unverified(self._host_id) if something else ():
             if self._over:
                 return
@@ -121,11 +126,18 @@ class Verifier:
             self._board.workers.expire_unused()
         self._busy = something and (close_abandoned(self._board, self._settings, self._host_id) or self._foreseeing)
 
+    def _anything(self, now: float, *, quiet: bool) -> bool:
+        """One question, where most of the time nothing is there."""
+        if quiet and not self._busy and now < self._ask_at:
+            return False
+        self._ask_at = now + _ASK_SECONDS
+        return self._board.evidence.anything_to_look_at(self._host_id)
+
     def _verify(self, run: Execution) -> None:
         folder = Path(run.working_directory or "")
         if run.host_id is None and not folder.is_dir():
             # It was done on another machine, and can be looked at only there.
-            self._later[run.id] = time.monotonic() + _TIDY_SECONDS
+            self._later[run.id] = time.monotonic() + _LATER_SECONDS
             return
         try:
             settings = configuration.load(configuration.Flags(db=self._settings.database), os.environ, folder)
@@ -135,7 +147,7 @@ class Verifier:
         except StoreError:
             raise
         except (KumihimoError, OSError) as error:
-            self._later[run.id] = time.monotonic() + _TIDY_SECONDS
+            self._later[run.id] = time.monotonic() + _LATER_SECONDS
             self._say(f"{run.id} could not be looked at: {error}")
 
     def _keep_proofs(self) -> None:
@@ -143,8 +155,9 @@ class Verifier:
         while self._over_with and not self._over:
             run = self._over_with.popleft()
             try:
-                if not self._board.executions.show(run).unverified:
-                    Verification(self._board, self._settings).keep_proof(run)
+                sight = self._board.executions.sight(run)
+                if not sight.execution.unverified:
+                    Verification(self._board, self._settings).keep_proof_of(sight)
             except OSError as error:
                 self._say(f"the proof of {run} could not be written: {error}")
 

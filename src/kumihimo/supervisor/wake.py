@@ -12,9 +12,8 @@ from kumihimo.store.bell import Bell
 
 _LISTEN_SECONDS = 1.0
 # A notice wakes everybody who listens, and costs the database the more the more there are: among so many hosts nobody
-# listens, and each looks so often. Together they look so often that somebody is never far.
+# listens, and each looks now and then. Together they look so often that somebody is never far.
 CROWD = 30
-LOOK_SECONDS = 5.0
 
 
 class Wake:
@@ -65,16 +64,17 @@ class Wake:
     def _listen(self) -> None:
         while not self._over.is_set():
             if self.crowded:
-                self._look_now_and_then()
+                self._hear_nothing()
             elif self._bell.wait(_LISTEN_SECONDS):
                 self.ring()
 
-    def _look_now_and_then(self) -> None:
+    def _hear_nothing(self) -> None:
         self._bell.close()
-        while not self._over.wait(LOOK_SECONDS):
-            self.ring()
+        while not self._over.wait(_LISTEN_SECONDS):
             if not self.crowded:
                 with suppress(StoreError):
-                    # Where it can't be had now, it is looked on.
+                    # Where it can't be had now, it is tried again.
                     self._bell = self._open_bell()
+                    # Something may have come meanwhile.
+                    self.ring()
                     return

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kumihimo import __version__
 from kumihimo.app import open_board
 from kumihimo.domain.errors import KumihimoError
-from kumihimo.domain.host import HostNews
+from kumihimo.domain.host import Awaited, HostNews
 from kumihimo.engine.processes.secrets import secrets_in
 from kumihimo.services.artifacts import open_depot
 from kumihimo.services.checkups import glance
@@ -61,7 +61,7 @@ class Keeper:
             host,
             self._settings.host.name or socket.gethostname(),
             self._url,
-            Ears(self._journal.say, self._verifier.expect, self._streams_grew, self._rung),
+            Ears(self._journal.say, self._verifier.expect, self._streams_grew, self._rung, self._awaited),
         )
         self._thread = threading.Thread(target=self._run, args=(self._supervisor,), name="kumi-supervisor")
         self._thread.start()
@@ -114,6 +114,12 @@ class Keeper:
     def _rung(self, wanted: bool) -> None:
         self._verifier.stir()
         if wanted:
+            self._make_places()
+
+    def _awaited(self, awaited: Awaited) -> None:
+        if awaited.traces:
+            self._verifier.look_soon()
+        if awaited.places:
             self._make_places()
 
     def _make_places(self) -> None:
