@@ -66,7 +66,13 @@ class PostgresServer:
         return Standby(folder, self._program)
 
     def stop(self) -> None:
-        self._server.cleanup()
+        import psutil
+
+        try:
+            self._server.cleanup()
+        except psutil.NoSuchProcess:
+            # Somebody has ended it, and it was gone only now.
+            self._server.cleanup()
 
     def _program(self, name: str, *words: str | Path) -> None:
         subprocess.run(
