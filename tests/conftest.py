@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,14 @@ import pytest
 
 from kumihimo.testing.boards import BoardKit
 from kumihimo.testing.databases import PostgresServer
+
+
+def pytest_configure() -> None:
+    """Let what the tests start hear signals, as from a terminal: a shell that starts us in its background has them ignored,
+    and who is started by somebody who ignores a signal ignores it as well."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")
