@@ -34,7 +34,7 @@ demo: $(USABLE) ## plan a board, work on it, hand it over, and look at it
 test: $(STAMP) ## every test, on SQLite and on a real PostgreSQL
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-programs: $(STAMP) ## what some tests need besides (PgBouncer, openssl, iproute2): Debian's, where that is allowed
+programs: $(STAMP) ## what some tests need besides (PgBouncer, openssl, iproute2, bubblewrap): Debian's, where that is allowed
 	$(BIN)/python scripts/programs.py
 
 trial: $(STAMP) ## four hosts in network namespaces that are killed, cut off and frozen, on one PostgreSQL (needs root)

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-PROGRAMS = {"pgbouncer": "pgbouncer", "openssl": "openssl", "ip": "iproute2"}
+PROGRAMS = {"pgbouncer": "pgbouncer", "openssl": "openssl", "ip": "iproute2", "bwrap": "bubblewrap"}
 _SECONDS = 600
 
 
@@ -20,8 +20,9 @@ def main() -> int:
     packages = missing()
     if packages and os.geteuid() == 0 and shutil.which("apt-get"):
         quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        command = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *packages]
-        subprocess.run(command, check=False, timeout=_SECONDS, env=quiet)
+        # A machine that was never told has no list of packages, or an old one.
+        for words in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+            subprocess.run(["apt-get", "--quiet", *words], check=False, timeout=_SECONDS, env=quiet)
     if left := missing():
         print(f"not installed: {', '.join(left)}. Tests that need them are skipped.", file=sys.stderr)
     return 0
