@@ -25,10 +25,10 @@ def arguments() -> list[str]:
 
 def install() -> None:
     """Debian's package, by whoever may install it."""
-    command = ["apt-get", "install", "--yes", "--no-install-recommends", "chromium"]
-    subprocess.run(
-        command, check=False, timeout=_INSTALLING_SECONDS, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    )
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    # A machine that was never told has no list of packages, or an old one that names what is there no more.
+    for words in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
+        subprocess.run(["apt-get", "--quiet", *words], check=False, timeout=_INSTALLING_SECONDS, env=quiet)
 
 
 def main() -> int:
