@@ -107,9 +107,9 @@ def write(url: str, seed: str, announces: str) -> None:
         connection.execute("UPDATE things SET version = version + 1 WHERE id = ?", (parent,))
         raised = "UPDATE things SET version = version + 1 WHERE id = ? RETURNING version"
         version = connection.execute(raised, (child,))[0][0]
-        if announces == "True":
-            connection.announce()
-        connection.execute("INSERT INTO events (subject, version) VALUES (?, ?)", (child, version))
+        insert, rows = "INSERT INTO events (subject, version)", "(?, ?)"
+        announced = connection.dialect.appended.format(insert=insert, rows=rows)
+        connection.execute(announced if announces == "True" else f"{insert} VALUES {rows}", (child, version))
         connection.commit()
         times.append(time.perf_counter() - started)
     print(json.dumps(times), flush=True)

@@ -151,6 +151,37 @@ def test_a_long_command_that_locked_a_row_early_does_not_show_its_effect_before_
     ]
 
 
+def test_a_command_is_announced_before_it_has_a_number(slow: ByHand, quick: ByHand, reader: Store) -> None:
+    """Both are one statement: held where it announces itself, it has taken no number yet that a reader could pass."""
+    one_committed(quick, "before")
+    connection = reader.connection
+    stood = "SELECT last_value FROM events_seq_seq"
+    (number,) = connection.execute(stood)[0]
+    (lock,) = connection.execute("SELECT ?::bigint + ?", (0x4B55 << 48, number))[0]
+    connection.execute("SELECT pg_advisory_lock(?)", (lock,))
+    slow.begin()
+    held = threading.Thread(target=slow.add_project, args=("slow",))
+    held.start()
+    try:
+        while not connection.execute("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
+            assert held.is_alive()
+        assert connection.execute(stood) == [(number,)]
+    finally:
+        connection.execute("SELECT pg_advisory_unlock(?)", (lock,))
+        held.join(30)
+    assert connection.execute(stood) == [(number + 1,)]
+    slow.commit()
+
+
+def test_events_of_one_command_have_numbers_in_the_order_in_which_they_happened(quick: ByHand, reader: Store) -> None:
+    quick.begin()
+    for number in range(250):
+        project = Project(f"prj_{number}", str(number), f"/srv/{number}", "active", False, NOW, NOW)
+        quick.board.projects.add(Change(project, "project.created", NOW))
+    quick.commit()
+    assert subjects(log(reader)) == [f"prj_{number}" for number in range(250)]
+
+
 def test_the_cursor_behind_everything_settled_is_not_behind_a_command_under_way(
     slow: ByHand, quick: ByHand, reader: Store
 ) -> None:

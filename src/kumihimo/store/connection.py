@@ -17,8 +17,9 @@ class Dialect(Protocol):
     words: dict[str, str]
     # SQLite locks the whole file when a command begins, so rows need no lock of their own there.
     row_locks: bool
-    # After an INSERT of events: have their numbers told, where a lost commit is looked up by them.
-    numbered: str
+    # How a command writes its events, around `{insert}` and `{rows}`: so that no reader passes them until it commits, and, where
+    # a lost commit is looked up, with what is needed for that told of each.
+    appended: str
     skip_locked: str
     # Behind what a statement returns: its loss would lose nothing, so nobody waits for the disk. None where nobody does anyhow.
     light: str | None
@@ -61,17 +62,13 @@ class Connection(Protocol):
         """A database's own error as one of ours where it has a meaning for users, else itself."""
         ...
 
-    def announce(self) -> None:
-        """Inside a command, before its first event: no reader may pass the events that follow until we commit."""
-        ...
-
     def horizon(self) -> int:
         """The newest event such that it and everything before it is settled."""
         ...
 
-    def notify(self, last: tuple[Any, ...], *, work: bool) -> None:
-        """Before the commit of a command with events, the last of which is this, where waking others is part of the command.
-        `work`: hosts may have something to do because of it."""
+    def notify(self, told: Row, last: Row, *, work: bool) -> None:
+        """Before the commit of a command with events, where waking others is part of the command. `told` is what the database
+        said of the last one (`appended`), `last` its cells. `work`: hosts may have something to do because of it."""
         ...
 
     def ring(self) -> None:

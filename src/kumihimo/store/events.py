@@ -17,7 +17,7 @@ from kumihimo.domain.event import PASSING, Change, Event
 from kumihimo.store.connection import Connection
 from kumihimo.store.mapping import Row, microseconds, moment
 
-_INSERT = "INSERT INTO events (kind, subject, project_id, actor, at, data) VALUES "
+_INSERT = "INSERT INTO events (kind, subject, project_id, actor, at, data)"
 _ROW = "(?, ?, ?, ?, ?, ?)"
 _CELLS = 6
 # How many rows one statement takes: each statement lets other threads run, which costs more than a row does.
@@ -43,8 +43,9 @@ class Events:
         self._cells: list[Any] = []
         self.actor = "system"
         self.appended = 0
-        # By which the command is found again if its connection is lost: the number, where the database says it, and cells.
-        self.last: tuple[Any, ...] = ()
+        # By which the command is found again if its connection is lost: what the database says of the last one, and its cells.
+        self.told: Row = ()
+        self.last: Row = ()
         self.work = False
 
     def begin(self, actor: str) -> None:
@@ -65,13 +66,13 @@ class Events:
         """Everything that was appended since the command began, in its order."""
         if not self._cells:
             return
-        self._connection.announce()
+        appended = self._connection.dialect.appended
         cells, most = self._cells, _ROWS * _CELLS
         for start in range(0, len(cells), most):
             some = cells[start : start + most]
             rows = ", ".join([_ROW] * (len(some) // _CELLS))
-            numbers = self._connection.execute(f"{_INSERT}{rows}{self._connection.dialect.numbered}", some)
-            self.last = (*numbers[-1], *some[-_CELLS:]) if numbers else ()
+            told = self._connection.execute(appended.format(insert=_INSERT, rows=rows), some)
+            self.told, self.last = told[-1] if told else (), tuple(some[-_CELLS:])
         self._cells = []
 
     def after(self, cursor: str | None, limit: int = 500) -> list[Event]:

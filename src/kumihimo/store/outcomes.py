@@ -6,7 +6,7 @@ value. The number may be given out twice as well, but no two commands write the 
 microsecond under the same number.
 
 Not to find it says nothing while the old transaction may still commit: its COMMIT may lie in a buffer on the way. Before
-its first event every command takes an advisory lock (see `announce`), which the server gives back after the commit can be
+its first event every command takes an advisory lock (see `appended`), which the server gives back after the commit can be
 seen by everybody. Who holds that lock alone therefore knows that the old transaction is over, one way or the other; and
 what it wrote, if it did, is seen by the next statement. A server that was started anew, or another one that has taken over,
 knows no such lock, and the old transaction is over there too. Only a standby says nothing: its locks are its own.

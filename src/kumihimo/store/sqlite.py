@@ -50,7 +50,8 @@ class SqliteDialect:
     name = "sqlite"
     words = {"id": "TEXT", "serial": "INTEGER PRIMARY KEY"}  # noqa: RUF012 - a protocol's attribute
     row_locks = False
-    numbered = ""
+    # Only one process writes at a time, so the order of events is the order of commits.
+    appended = "{insert} VALUES {rows}"
     skip_locked = ""
     light: str | None = None
 
@@ -118,13 +119,10 @@ class SqliteConnection:
             case _:
                 return error
 
-    def announce(self) -> None:
-        """Nothing to do: only one process writes at a time, so the order of events is the order of commits."""
-
     def horizon(self) -> int:
         return self.execute("SELECT coalesce(max(seq), 0) FROM events")[0][0]
 
-    def notify(self, last: tuple[Any, ...], *, work: bool) -> None:
+    def notify(self, told: Row, last: Row, *, work: bool) -> None:
         """Nothing to do: the bell is rung after the commit."""
 
     def ring(self) -> None:

@@ -201,7 +201,7 @@ class Store:
             answer = command(self._transaction)
             events.write()
             if events.appended:
-                connection.notify(events.last, work=events.work)
+                connection.notify(events.told, events.last, work=events.work)
             connection.commit()
         except BaseException:
             connection.rollback()
