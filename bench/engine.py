@@ -37,6 +37,8 @@ exec cat "${prompt##*PIPE=}"
 _FOLLOWED = 200
 _SECONDS = 10
 _BREATH = 0.15
+# So many that one moment in which the machine was held up is not the hundredth part of them.
+_ROUNDS_OF_TWENTY, _ENDS, _PLANS = 100, 300, 30
 
 
 class Bench:
@@ -152,7 +154,7 @@ def _starts(bench: Bench, folder: Path) -> None:
     many, bare_many = [], []
     pipe = folder / "hold"
     os.mkfifo(pipe)
-    for _ in range(10):
+    for _ in range(_ROUNDS_OF_TWENTY):
         bare_many += _twenty_bare(script)
         time.sleep(3 * _BREATH)
         begun = time.time()
@@ -178,7 +180,7 @@ def _twenty_bare(script: str) -> list[float]:
 
 def _ends(bench: Bench, folder: Path) -> None:
     late = []
-    for index in range(100):
+    for index in range(_ENDS):
         gate = folder / f"gate{index}"
         (one,) = bench.run(f"GATE={gate}")
         while bench.call("get_agent_status", agentId=one)["status"] != "running":
@@ -194,7 +196,7 @@ def _ends(bench: Bench, folder: Path) -> None:
 
 def _stages(bench: Bench) -> None:
     late = []
-    for _ in range(10):
+    for _ in range(_PLANS):
         group = bench.call("create_group", description="bench", mode="sequential")["groupId"]
         stage = {"tasks": [{"role": "tester", "prompt": "go"}] * 3}
         plan = bench.call("run_sequential", groupId=group, stages=[stage] * 4)

@@ -37,7 +37,11 @@ ROUNDS = 2
 # Well below what this machine can do: above it everybody waits for a processor, and nothing is learned about hosts.
 RUNS_PER_SECOND = 20
 TOGETHER = 5
-SLOTS = 400
+# What each host has, as it does by default; and how many runs are under way at once at most, however many hosts there are.
+SLOTS = 10
+MOST = 400
+# How soon somebody asks again who was told that there is no room: to be told so costs the database as well.
+PATIENCE_SECONDS = 0.05
 HERE = Path(__file__).parent
 _TICK = os.sysconf("SC_CLK_TCK")
 # What a process has used is in this place of its `stat`, behind its name: its own, and that of its children that ended.
@@ -83,7 +87,7 @@ class Fleet:
             subprocess.Popen(
                 [sys.executable, str(HERE / "simulated_hosts.py"), json.dumps({
                     "database": database, "folder": str(folder), "first": number * hosts, "hosts": count,
-                    "slots": max(2, SLOTS // hosts), "listens": listens,
+                    "slots": SLOTS, "listens": listens,
                 })],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             )
@@ -134,6 +138,7 @@ class Trial:
     def __init__(self, server: PostgresServer, meter: Meter, folder: Path, hosts: int) -> None:
         self._meter = meter
         self._hosts = hosts
+        self._most = min(MOST, hosts * SLOTS)
         self._url = server.new_database()
         self._server = server
         folder.mkdir(parents=True, exist_ok=True)
@@ -172,10 +177,12 @@ class Trial:
         used, transactions, begin = self._meter.seconds(), self._meter.transactions(self._url), time.time()
         asked = 0
         while (passed := time.time() - begin) < seconds:
-            if asked < passed * runs_per_second and self._ask():
+            if asked >= passed * runs_per_second:
+                time.sleep(0.01)
+            elif self._ask():
                 asked += TOGETHER
             else:
-                time.sleep(0.01)
+                time.sleep(PATIENCE_SECONDS)
         if to_the_end:
             self._let_them_end()
         end = time.time()
@@ -184,13 +191,13 @@ class Trial:
         return Phase(begin, end, self._meter.seconds() - used, self._meter.transactions(self._url) - transactions)
 
     def _ask(self) -> bool:
-        """As a lead does: a group of runs at once; as many under way however many hosts there are."""
+        """As a lead does: a group of runs at once."""
         board: Board = self._board
-        if board.executions.count_live() + TOGETHER > SLOTS:
+        if board.executions.count_live() + TOGETHER > self._most:
             return False
         try:
             group = board.groups.create("runs", project_id=self._project.id)
-            board.groups.run(group.id, [self._errand] * TOGETHER, Limits(SLOTS, self._project.id))
+            board.groups.run(group.id, [self._errand] * TOGETHER, Limits(self._most, self._project.id))
         except MaxConcurrentReached:
             return False
         return True
@@ -242,7 +249,7 @@ def run(folder: Path) -> None:
     finally:
         server.stop()
     show(
-        f"Hosts on one PostgreSQL: {RUNS_PER_SECOND} runs a second of {SLOTS} at most, and as many as there can be",
+        f"Hosts on one PostgreSQL: {RUNS_PER_SECOND} runs a second of {MOST} at most, and as many as there can be",
         ["hosts", "claims/s", "ends/s", "claim p50 ms", "p99 ms", "wait p50 ms", "p99 ms", "CPU s/1,000 runs",
          "with leases", "at full load, with leases", "idle CPU ms/s/host", "idle transactions/s/host"],
         lines,

@@ -136,8 +136,7 @@ class SimulatedHost:
 
         def claim(_: object) -> list[Execution]:
             found = board.executions.claim_some(self.id, limit, fits=here.takes, reach=here.reach)
-            for run in found:
-                board.tokens.issue(Token("run", run.agent_id, run.project_id, run.id))
+            board.tokens.issue_all([Token("run", run.agent_id, run.project_id, run.id) for run in found])
             return found
 
         claimed = board.store.write(claim)
