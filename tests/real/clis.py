@@ -108,6 +108,8 @@ def _claude(program: Path, url: str, home: Path) -> Settings:
 def _codex(program: Path, url: str, home: Path) -> Settings:
     # It does not make this folder itself.
     (home / ".codex").mkdir(exist_ok=True)
+    temporary = home / "tmp"
+    temporary.mkdir(exist_ok=True)
     provider = (
         f'{{name="scripted",base_url="{url}/v1",env_key="SCRIPTED_KEY",wire_api="responses",'
         "request_max_retries=1,stream_max_retries=1}"
@@ -120,7 +122,14 @@ def _codex(program: Path, url: str, home: Path) -> Settings:
     return Settings(
         [str(program)],
         ["--disable", "plugins", *(word for option in options for word in ("-c", option))],
-        {"HOME": str(home), "CODEX_HOME": str(home / ".codex"), "SCRIPTED_KEY": "scripted"},
+        # Its home is among temporary files here, where it would lay down no programs; and without one of those it can't use an
+        # older bubblewrap that a machine may have.
+        {
+            "HOME": str(home),
+            "CODEX_HOME": str(home / ".codex"),
+            "TMPDIR": str(temporary),
+            "SCRIPTED_KEY": "scripted",
+        },
         catalogue.MODEL,
     )
 
