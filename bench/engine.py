@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from samples import Samples, stolen
+
 from kumihimo.domain.observation import Usage
 from kumihimo.engine.agents import registry
 from kumihimo.engine.agents.observer import Observer
@@ -134,38 +136,49 @@ def run(folder: Path) -> None:
 
 
 def _starts(bench: Bench, folder: Path) -> None:
-    script = str(folder / "quick" / "agent")
-    bare, ours = [], []
+    _start_one(bench, str(folder / "quick" / "agent"))
+    _start_twenty(bench, str(folder / "quick" / "agent"), folder / "hold")
+
+
+def _start_one(bench: Bench, script: str) -> None:
+    bare, ours = Samples(), Samples()
     for _ in range(60):
+        mark = stolen()
         begun = time.time()
         child = subprocess.Popen(["/bin/bash", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         told, _ = child.communicate()
-        bare.append((float(told.split()[0]) - begun) * 1000)
+        bare.add([(float(told.split()[0]) - begun) * 1000], mark)
+        mark = stolen()
         begun = time.time()
         (one,) = bench.run("go")
         bench.call("wait_agent", agentIds=[one])
-        ours.append((bench.told(one)[0] - begun) * 1000)
+        ours.add([(bench.told(one)[0] - begun) * 1000], mark)
         # Nobody starts agents one by one without a breath; what is left of the one before is not what is measured.
         time.sleep(_BREATH)
-    ratio = statistics.median(ours) / statistics.median(bare)
-    print(
-        f"  one agent, from the call to its exec: {_spread(ours)}; bare Popen {_spread(bare)}; {ratio:.1f} x (budget 3)"
-    )
-    many, bare_many = [], []
-    pipe = folder / "hold"
+    ratio = statistics.median(ours.values) / statistics.median(bare.values)
+    print(f"  one agent, from the call to its exec: {ours}; bare Popen {bare}; {ratio:.1f} x (budget 3)")
+
+
+def _start_twenty(bench: Bench, script: str, pipe: Path) -> None:
+    ours, bare = Samples(), Samples()
     os.mkfifo(pipe)
     for _ in range(_ROUNDS_OF_TWENTY):
-        bare_many += _twenty_bare(script)
+        mark = stolen()
+        bare.add(_twenty_bare(script), mark)
         time.sleep(3 * _BREATH)
+        mark = stolen()
         begun = time.time()
         # They stay for a while, as agents do: what the end of the first costs is not what starting the last takes.
         runs = bench.run(*[f"HOLD={pipe}"] * 20)
-        bench.call("wait_agent", agentIds=runs)
-        many += [(bench.told(one)[0] - begun) * 1000 for one in runs]
+        number = bench.send("tools/call", {"name": "wait_agent", "arguments": {"agentIds": runs}})
+        time.sleep(_BREATH)
+        taken = stolen()
+        bench.answer(number)
+        ours.add([(bench.told(one)[0] - begun) * 1000 for one in runs], mark, taken)
         time.sleep(3 * _BREATH)
     print(
-        f"  twenty at once, each from the call to its exec: {_spread(many)} (budget p99 50 ms); "
-        f"bare Popen, one after the other: {_spread(bare_many)}"
+        f"  twenty at once, each from the call to its exec: {ours} (budget p99 50 ms); "
+        f"bare Popen, one after the other: {bare}"
     )
 
 
@@ -179,7 +192,7 @@ def _twenty_bare(script: str) -> list[float]:
 
 
 def _ends(bench: Bench, folder: Path) -> None:
-    late = []
+    late = Samples()
     for index in range(_ENDS):
         gate = folder / f"gate{index}"
         (one,) = bench.run(f"GATE={gate}")
@@ -187,25 +200,28 @@ def _ends(bench: Bench, folder: Path) -> None:
             time.sleep(0.005)
         number = bench.send("tools/call", {"name": "wait_agent", "arguments": {"agentIds": [one]}})
         time.sleep(0.05)
+        mark = stolen()
         gate.touch()
         bench.answer(number)
         answered = time.time()
-        late.append((answered - bench.told(one)[1]) * 1000)
-    print(f"  from an agent's last line to the answer of wait_agent: {_spread(late)} (budget p99 20 ms)")
+        late.add([(answered - bench.told(one)[1]) * 1000], mark)
+    print(f"  from an agent's last line to the answer of wait_agent: {late} (budget p99 20 ms)")
 
 
 def _stages(bench: Bench) -> None:
-    late = []
+    late = Samples()
     for _ in range(_PLANS):
+        mark = stolen()
         group = bench.call("create_group", description="bench", mode="sequential")["groupId"]
         stage = {"tasks": [{"role": "tester", "prompt": "go"}] * 3}
         plan = bench.call("run_sequential", groupId=group, stages=[stage] * 4)
         bench.call("wait_agent", agentIds=[agent["agentId"] for agent in plan["agents"]])
+        taken = stolen()
         times = [[bench.told(run) for run in stage["agentIds"]] for stage in plan["stages"]]
         for before, after in itertools.pairwise(times):
             end = max(told for _, told in before)
-            late += [(begin - end) * 1000 for begin, _ in after]
-    print(f"  from the end of a stage to the exec of the next: {_spread(late)} (budget 50 ms)")
+            late.add([(begin - end) * 1000 for begin, _ in after], mark, taken)
+    print(f"  from the end of a stage to the exec of the next: {late} (budget 50 ms)")
 
 
 def _idle(bench: Bench) -> None:
@@ -279,12 +295,6 @@ def _many(folder: Path) -> None:
 
 def _all_lines(bench: Bench, run: str) -> list[str]:
     return bench.call("get_agent_output", agentId=run, limit=10_000)["lines"]
-
-
-def _spread(values: list[float]) -> str:
-    ordered = sorted(values)
-    worst = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
-    return f"p50 {statistics.median(ordered):.1f} ms, p99 {worst:.1f} ms"
 
 
 def cpu(pid: int) -> float:
