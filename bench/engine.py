@@ -7,14 +7,13 @@ import json
 import os
 import resource
 import signal
-import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from samples import Samples, stolen
+from samples import Samples, ratio, stolen
 
 from kumihimo.domain.observation import Usage
 from kumihimo.engine.agents import registry
@@ -155,8 +154,7 @@ def _start_one(bench: Bench, script: str) -> None:
         ours.add([(bench.told(one)[0] - begun) * 1000], mark)
         # Nobody starts agents one by one without a breath; what is left of the one before is not what is measured.
         time.sleep(_BREATH)
-    ratio = statistics.median(ours.values) / statistics.median(bare.values)
-    print(f"  one agent, from the call to its exec: {ours}; bare Popen {bare}; {ratio:.1f} x (budget 3)")
+    print(f"  one agent, from the call to its exec: {ours}; bare Popen {bare}; {ratio(ours, bare)} (budget 3)")
 
 
 def _start_twenty(bench: Bench, script: str, pipe: Path) -> None:

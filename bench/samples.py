@@ -14,20 +14,29 @@ class Samples:
 
     def __init__(self) -> None:
         self.values: list[float] = []
-        self._undisturbed: list[float] = []
+        self.undisturbed: list[float] = []
 
     def add(self, values: list[float], mark: int, taken: int | None = None) -> None:
         """`mark` and `taken`: what was stolen when they began, and when they were over; now where that is not said."""
         self.values += values
         if (stolen() if taken is None else taken) == mark:
-            self._undisturbed += values
+            self.undisturbed += values
 
     def __str__(self) -> str:
         found = _spread(self.values)
-        if not self._undisturbed or len(self._undisturbed) == len(self.values):
+        if not self.undisturbed or len(self.undisturbed) == len(self.values):
             return found
-        share = len(self._undisturbed) / len(self.values)
-        return f"{found} (the {share:.0%} that nobody disturbed: {_spread(self._undisturbed)})"
+        share = len(self.undisturbed) / len(self.values)
+        return f"{found} (the {share:.0%} that nobody disturbed: {_spread(self.undisturbed)})"
+
+
+def ratio(ours: Samples, theirs: Samples) -> str:
+    """Of the medians: of all, and of what nobody disturbed."""
+    whole = statistics.median(ours.values) / statistics.median(theirs.values)
+    if not ours.undisturbed or not theirs.undisturbed:
+        return f"{whole:.1f} x"
+    alone = statistics.median(ours.undisturbed) / statistics.median(theirs.undisturbed)
+    return f"{whole:.1f} x ({alone:.1f} x where nobody disturbed)"
 
 
 def stolen() -> int:
