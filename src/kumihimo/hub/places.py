@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kumihimo.engine.worktrees.marks import is_repository
 from kumihimo.settings import HUB_FILES, PROJECT_FILE, Settings
 
-_MARKS = (*HUB_FILES, PROJECT_FILE, ".git")
+_MARKS = (*HUB_FILES, PROJECT_FILE)
 
 
 def project_folder(folder: Path) -> Path:
     """The nearest folder above that is a project's by what lies in it; this one where none is."""
-    return next(
-        (place for place in (folder, *folder.parents) if any((place / mark).exists() for mark in _MARKS)), folder
-    )
+    return next((place for place in (folder, *folder.parents) if _is_project(place)), folder)
+
+
+def _is_project(folder: Path) -> bool:
+    return any((folder / mark).exists() for mark in _MARKS) or is_repository(folder)
 
 
 def candidates(folder: Path, settings: Settings) -> list[Path]:

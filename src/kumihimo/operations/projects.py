@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from kumihimo.domain.agent import Agent
 from kumihimo.domain.errors import AgentNotFound, IllegalTransition, InvalidValue, NameTaken, ProjectNotFound
 from kumihimo.domain.project import Project
+from kumihimo.engine.worktrees.marks import is_repository
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
 from kumihimo.services.exclusion import keep_out_of_git
 from kumihimo.services.project_file import project_file_text
@@ -76,7 +77,7 @@ def init(call: Call, arguments: InitProject) -> Initialised:
 
     folder = _folder(call, arguments.directory)
     client = next((client for program, client in _INSTALLED if shutil.which(program)), "claude-code")
-    made = call.board.projects.init(str(folder), git=(folder / ".git").exists(), client=client)
+    made = call.board.projects.init(str(folder), git=is_repository(folder), client=client)
     file = folder / PROJECT_FILE
     if not file.exists():
         file.write_text(project_file_text(made.project.name), "utf-8")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from kumihimo.domain.errors import GitError
+from kumihimo.engine.worktrees.marks import is_repository
 
 PATTERN = ".kumi/"
 
 
 def keep_out_of_git(folder: Path) -> str | None:
     """What is wrong, where git can't be told; None where it was told, or there is no repository."""
-    if not any((place / ".git").exists() for place in (folder, *folder.parents)):
+    if not any(map(is_repository, (folder, *folder.parents))):
         return None
     # Loaded where there is a repository: most doors never see one.
     from kumihimo.engine.worktrees.repository import Repository

@@ -56,6 +56,7 @@ def desk(kumi: Kumi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
         monkeypatch.delenv(name, raising=False)
     home, repository = tmp_path / "user", tmp_path / "user" / "shop"
     (repository / ".git").mkdir(parents=True)
+    (repository / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     program = tmp_path / "bin" / "kumi"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")

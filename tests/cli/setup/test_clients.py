@@ -105,8 +105,20 @@ def test_the_nearest_project_or_repository_above_gets_the_file(
 
 def test_a_home_that_is_a_repository_of_dotfiles_is_still_a_home(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     (desk.home / ".git").mkdir()
+    (desk.home / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     (desk.home / "notes").mkdir()
     monkeypatch.chdir(desk.home / "notes")
+
+    assert desk.setup("claude", "--json").json["scope"] == "user"
+
+
+def test_an_empty_folder_that_is_only_called_git_makes_no_repository(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sandbox that is killed leaves one behind, in the temporary folder of all."""
+    (tmp_path / "plain" / ".git").mkdir(parents=True)
+    (tmp_path / "plain" / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "plain" / "below")
 
     assert desk.setup("claude", "--json").json["scope"] == "user"
 

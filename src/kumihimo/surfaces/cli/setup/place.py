@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from kumihimo.engine.worktrees.marks import is_repository
 from kumihimo.settings import PROJECT_FILE
 from kumihimo.surfaces.cli.setup.refusal import Refusal
 
@@ -51,8 +52,8 @@ def place_of(folder: Path, environ: Mapping[str, str]) -> Place:
 
 
 def _root(folder: Path) -> Path | None:
-    """The nearest folder above that is a git repository (`.git` is a file in a worktree) or has our settings."""
+    """The nearest folder above that is a git repository or has our settings."""
     for place in (folder, *folder.parents):
-        if (place / ".git").exists() or (place / PROJECT_FILE).is_file():
+        if is_repository(place) or (place / PROJECT_FILE).is_file():
             return place
     return None
