@@ -38,7 +38,7 @@ class StoppingConnection:
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Any:
         answer = self._connection.execute(sql, values)
-        if sql.startswith("INSERT INTO events"):
+        if "INSERT INTO events" in sql:
             self._reach("after_event")
         elif sql.startswith(("INSERT INTO tasks ", "UPDATE tasks ")):
             self._reach("after_row")

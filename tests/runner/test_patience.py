@@ -9,6 +9,7 @@ from pathlib import Path
 from kumihimo.runner.pair import Pair
 from kumihimo.runner.patience import Patience
 from tests.runner.yard import RunnerHome, Yard, logs_in
+from tests.supervisor.patience import until
 
 
 def forget_patience(runner: RunnerHome) -> None:
@@ -20,6 +21,11 @@ def forget_patience(runner: RunnerHome) -> None:
     file.write_text(json.dumps(kept))
 
 
+def until_delivered(runner: RunnerHome, instances: int) -> None:
+    """One that is killed as soon as it has told of an end tells of it once more, so it is counted whose ends were told."""
+    until(lambda: len({event["instanceId"] for event in runner.events("delivered")}) == instances)
+
+
 def test_an_agent_with_a_wrong_passkey_is_refused_and_the_runner_does_not_spin(yard: Yard) -> None:
     task = yard.task()
     runner = yard.runner(play=logs_in(yard.script()).exit(1), passkeys={"codex": "a-wrong-passkey"})
@@ -27,7 +33,7 @@ def test_an_agent_with_a_wrong_passkey_is_refused_and_the_runner_does_not_spin(y
         process = runner.spawn()
         cooling = runner.until_events("cooling", number)
         assert [event["seconds"] for event in cooling] == [60, 120, 240][:number]
-        runner.until_events("delivered", number)
+        until_delivered(runner, number)
         process.kill()
         process.wait()
         # Started anew, a Runner waits on.
