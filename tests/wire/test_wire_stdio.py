@@ -105,7 +105,7 @@ def test_bytes_that_are_no_message_are_answered_without_an_id(revision: str) -> 
         b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
         b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}',
         b'{"jsonrpc":"2.0","id":1e999,"method":"ping"}',
-        b'{"jsonrpc":"2.0","id":1,"method":"\\ud800"}',
+        b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}',
         b'{"jsonrpc":"2.0","id":1,"method":"\xff"}',
         b'{"jsonrpc":"2.0","id":1,"method":"ping","params":' + b"[" * 100_000,
         b"5",
@@ -122,6 +122,42 @@ def test_bytes_that_are_no_message_are_answered_without_an_id(revision: str) -> 
             assert answer.get("id") is None
             assert ("id" in answer) == (revision == "2025-03-26")
         assert client.exchange(request("after", "ping"))["id"] == "after"
+
+
+@pytest.mark.parametrize(
+    "place", [b'"arguments":{"text":"%b"}', b'"arguments":{"%b":1}', b'"_meta":{"%b":1}', b'"other":"%b"']
+)
+def test_a_request_that_is_no_utf_8_is_refused_by_its_id_wherever_that_is(place: bytes) -> None:
+    call = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo",%b}}\n'
+    with stdio_client() as client:
+        client.send_bytes(call % (place % b"\xff"))
+        answer = client.receive()
+        assert (answer["id"], answer["error"]["code"]) == (7, -32700)
+        client.send_bytes(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"\xff"}}\n')
+        assert client.exchange(request(8, "ping"))["result"] == {}
+
+
+@pytest.mark.parametrize(
+    "place", [b'"arguments":{"text":"a%b"}', b'"arguments":{"%b":1}', b'"_meta":{"%b":1}', b'"other":"%b b"']
+)
+def test_a_request_with_half_of_a_surrogate_pair_is_refused_by_its_id_wherever_that_is(place: bytes) -> None:
+    call = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo",%b}}\n'
+    with stdio_client() as client:
+        client.send_bytes(call % (place % b"\\ud83d"))
+        answer = client.receive()
+        assert (answer["id"], answer["error"]["code"]) == (7, -32700)
+        assert "surrogate" in answer["error"]["message"]
+        client.send_bytes(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"\\ud83d"}}\n')
+        assert client.exchange(request(8, "ping"))["result"] == {}
+
+
+def test_half_of_a_surrogate_pair_in_one_member_of_a_batch_leaves_the_others_alone() -> None:
+    bad = b'{"jsonrpc":"2.0","id":"bad","method":"tools/call","params":{"name":"echo","arguments":{"text":"\\udc00"}}}'
+    with stdio_client(revision="2025-03-26") as client:
+        client.send_bytes(b'[%b,{"jsonrpc":"2.0","id":"good","method":"ping"}]\n' % bad)
+        answers = {answer["id"]: answer for answer in client.receive()}
+        assert answers["bad"]["error"]["code"] == -32700
+        assert answers["good"]["result"] == {}
 
 
 def test_ids_come_back_as_they_were() -> None:

@@ -1,6 +1,6 @@
 """The JSON-RPC envelope: bytes to a typed message in one pass, and answers to bytes."""
 
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -106,11 +106,14 @@ class Failure(bytes):
 def decode(body: bytes | Raw) -> Message:
     """Decode one message, or raise Undecodable."""
     try:
+        if isinstance(body, Raw) or not body.isascii():
+            # What is looked into later, or by somebody else, has to be text as well.
+            str(memoryview(body), "utf-8")
         message = _decode_message(body)
     except (msgspec.ValidationError, UnicodeDecodeError) as error:
-        raise _diagnose(body, str(error)) from None
+        raise _diagnose(body, error) from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise Undecodable(ParseError(str(error)), None, answerable=True) from None
+        raise _malformed(body, error) from None
     if message.method is UNSET and (message.id is UNSET or (not message.result and not message.error)):
         identity = message.id if isinstance(message.id, int | str) else None
         raise Undecodable(InvalidRequest("no method"), identity, answerable=True)
@@ -124,7 +127,10 @@ def decode_batch(body: bytes) -> list[Raw]:
     try:
         members = _decode_batch(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise Undecodable(ParseError(str(error)), None, answerable=True) from None
+        halved = _with_halves(body)
+        if not isinstance(halved, list):
+            raise Undecodable(ParseError(str(error)), None, answerable=True) from None
+        members = [_written_again(member) for member in cast("list[Any]", halved)]
     if not members:
         raise Undecodable(InvalidRequest("empty batch"), None, answerable=True)
     return members
@@ -135,7 +141,44 @@ def is_batch(body: bytes) -> bool:
     return body[:1] == b"[" or body[:64].lstrip()[:1] == b"["
 
 
-def _diagnose(body: bytes | Raw, reason: str) -> Undecodable:
+def _malformed(body: bytes | Raw, fault: Exception) -> Undecodable:
+    """What is no JSON to us has no id either, except where a string alone is at fault: its sender waits for an answer."""
+    halved = _with_halves(body)
+    if not isinstance(halved, dict):
+        return Undecodable(ParseError(str(fault)), None, answerable=True)
+    table = cast("dict[str, Any]", halved)
+    error = ParseError("a string has an escape that is half of a surrogate pair")
+    found = table.get("id")
+    readable = (isinstance(found, str) and _printable(found) == found) or type(found) is int
+    return Undecodable(
+        error, found if readable else None, answerable=readable or "id" in table or "method" not in table
+    )
+
+
+def _with_halves(body: bytes | Raw) -> Any:
+    """JSON in which a string may hold half of a surrogate pair, as some programs write what they cut in two. Else None."""
+    # Loaded when it is needed: every door starts with this module, and hardly any message is like this.
+    import json
+
+    try:
+        return json.loads(bytes(body), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _written_again(member: Any) -> Raw:
+    """A member of a batch with its halves as escapes, so that it is judged for itself and the others are served."""
+    import json
+
+    return Raw(json.dumps(member).encode())
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _diagnose(body: bytes | Raw, fault: Exception) -> Undecodable:
+    reason = str(fault)
     try:
         envelope = _decode_envelope(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -144,6 +187,8 @@ def _diagnose(body: bytes | Raw, reason: str) -> Undecodable:
     identity: RequestId | None = None
     if isinstance(envelope.id, int | str) and not isinstance(envelope.id, bool):
         identity = envelope.id
+    if isinstance(fault, UnicodeDecodeError):
+        return Undecodable(ParseError(reason), identity, answerable=identity is not None or envelope.method is None)
     if "`$.params" not in reason:
         return Undecodable(InvalidRequest(reason), identity, answerable=True)
     answerable = identity is not None

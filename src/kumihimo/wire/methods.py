@@ -100,7 +100,7 @@ def call_tool(request: Request) -> Outcome:
         raise MethodNotFound(request.method)
     name = params.name
     if name is UNSET:
-        raise InvalidParams("tools/call needs the name of a tool")
+        raise InvalidParams("Invalid params: tools/call needs the name of a tool")
     tool = catalog.tools.get(name)
     if tool is None:
         if catalog.live_tools is None:
@@ -128,7 +128,7 @@ def _call(request: Request, tool: Tool) -> Outcome:
     if not arguments:
         arguments = NO_ARGUMENTS
     elif memoryview(arguments)[0] != OPENING_BRACE:
-        raise InvalidParams("The arguments of a tool are an object")
+        raise InvalidParams("Invalid params: the arguments of a tool are an object")
     returned = tool.handler(request, arguments)
     if type(returned) is Raw or type(returned) is bytes:
         revision = request.peer.revision
@@ -168,7 +168,7 @@ def read_resource(request: Request) -> Outcome:
         raise MethodNotFound(request.method)
     uri = request.params.uri
     if uri is UNSET:
-        raise InvalidParams("resources/read needs a uri")
+        raise InvalidParams("Invalid params: resources/read needs a uri")
     resource = catalog.resources.get(uri)
     if resource is not None:
         return _then(resource.handler(request, uri), _encode_read, request)
@@ -195,7 +195,7 @@ def subscribe(request: Request) -> Outcome:
     if not _has_resources(request.peer.catalog):
         raise MethodNotFound(request.method)
     if uri is UNSET:
-        raise InvalidParams("resources/subscribe needs a uri")
+        raise InvalidParams("Invalid params: resources/subscribe needs a uri")
     if len(request.peer.memory.subscribed) >= MOST_SUBSCRIPTIONS:
         raise InvalidParams(f"more than {MOST_SUBSCRIPTIONS} subscriptions: unsubscribe from some")
     request.peer.memory.subscribed.add(uri)
@@ -236,10 +236,10 @@ def get_prompt(request: Request) -> Outcome:
         try:
             arguments = _decode_arguments(request.params.arguments)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            raise InvalidParams(f"Invalid arguments of the prompt: {error}") from None
+            raise InvalidParams(f"Invalid params: the arguments of the prompt: {error}") from None
     missing = [argument.name for argument in prompt.arguments if argument.required and argument.name not in arguments]
     if missing:
-        raise InvalidParams(f"The prompt needs {', '.join(missing)}")
+        raise InvalidParams(f"Invalid params: the prompt needs {', '.join(missing)}")
     return _then(prompt.handler(request, arguments), _encode_prompt, request)
 
 

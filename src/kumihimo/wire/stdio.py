@@ -47,10 +47,10 @@ def serve(
 ) -> int:
     """Serve until the input ends or SIGTERM or SIGINT comes; returns the exit code, which is then 0.
 
-    Calls that are under way are cancelled, then `on_shutdown` runs, whichever way it ends. `background` is a
-    coroutine function that runs beside the calls (it makes the event loop start after the first answer). `together` is
-    entered around the serving of messages that arrived in one piece. What handlers print goes to standard error, since
-    standard output belongs to the protocol.
+    Calls that are under way are cancelled, at the end of the input after a moment in which they may be answered; then
+    `on_shutdown` runs, whichever way it ends. `background` is a coroutine function that runs beside the calls (it makes
+    the event loop start after the first answer). `together` is entered around the serving of messages that arrived in
+    one piece. What handlers print goes to standard error, since standard output belongs to the protocol.
     """
     reader = 0 if input_fd is None else input_fd
     writer = _take_stdout() if output_fd is None else output_fd

@@ -15,6 +15,8 @@ from kumihimo.wire.server import Server
 HIGH_WATER: Final = 1024 * 1024
 """With so many unsent bytes, no further message is read and no further notification is made."""
 READ_BYTES: Final = 256 * 1024
+LAST_ANSWERS_SECONDS: Final = 1.5
+"""So long calls that came before the end of the input may take: clients wait for two seconds before they send a signal."""
 _ALONE: Final = nullcontext()
 
 Waiting = list[ParkedCall]
@@ -144,6 +146,7 @@ class _Line:
         self._writer = writer
         self._done = asyncio.Event()
         self._reading = False
+        self._ending: asyncio.Task[None] | None = None
 
     async def run(
         self,
@@ -234,9 +237,17 @@ class _Line:
                 self._conversation.receive(message)
         self._output.flush()
         if not data:
-            self._done.set()
+            self._ending = self._loop.create_task(self._end())
             if self._reading:
                 self._pause()
+
+    async def _end(self) -> None:
+        """Nothing more is asked. What was asked before is answered where that does not take long: who pipes a few messages in
+        has closed the pipe before we come to them."""
+        calls: list[asyncio.Task[None]] = [call.task for call in self._conversation.calls.values()]
+        if calls:
+            await asyncio.wait(calls, timeout=LAST_ANSWERS_SECONDS)
+        self._done.set()
 
     def _read_file(self) -> None:
         while True:

@@ -22,6 +22,18 @@ def greet(request: dict) -> None:
         say(json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32601, "message": "what?"}}) + "\n")
 
 
+# Answers to the call with this id that only just can't be read, or only just can.
+CROOKED = {
+    "bad-utf-8": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"\xff"}]}}',
+    "lone-surrogate": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"\\ud800"}]}}',
+    "not-a-number": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":{"n":NaN}}}',
+    "fraction-id": b'{"jsonrpc":"2.0","id":%d.0,"result":{"content":[]}}',
+    "neither": b'{"jsonrpc":"2.0","id":%d}',
+    "null-error": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"null-error"}]},"error":null}',
+    "byte-order-mark": b'\xef\xbb\xbf{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"byte-order-mark"}]}}',
+}
+
+
 def called(mode: str, request: dict) -> None:
     text = [{"type": "text", "text": "late" if mode == "echo" else mode}]
     if mode == "garbage":
@@ -40,8 +52,17 @@ def called(mode: str, request: dict) -> None:
             )
         say(json.dumps({"jsonrpc": "2.0", "id": str(request["id"]), "result": {"content": text}}) + "\n")
     elif mode == "huge":
-        say(answer(request, content=[{"type": "text", "text": "x" * 3_000_000}]))
+        huge = "x" * 3_000_000
+        say(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": huge}}) + "\n")
+        say(json.dumps({"jsonrpc": "2.0", "id": "q1", "method": "sampling/createMessage", "params": huge}) + "\n")
+        say(huge + "\n")
         say(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": {"content": text}}) + "\n")
+    elif mode == "beyond-measure":
+        huge = {"content": [{"type": "text", "text": '"id":1}' * 1_000_000}]}
+        before, after = {"id": request["id"], "result": huge}, {"result": huge, "id": str(request["id"])}
+        say(json.dumps({"jsonrpc": "2.0", **before} if request["params"]["name"] == "before" else after) + "\n")
+    elif mode in CROOKED:
+        os.write(1, CROOKED[mode] % request["id"] + b"\n")
     elif mode == "malformed":
         say(json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": "no object"}) + "\n")
     elif mode == "ping":

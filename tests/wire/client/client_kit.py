@@ -109,7 +109,17 @@ class Peer:
                     await writer.wait_closed()
 
 
-class Pass:
+class Bearer:
+    """Brings tokens that are bound to nothing, and hears of no other way."""
+
+    def lines(self, token: str, method: str, url: str) -> bytes:
+        return b"Authorization: Bearer %b\r\n" % token.encode()
+
+    def learn(self, status: int, headers: Mapping[bytes, bytes]) -> bool:
+        return False
+
+
+class Pass(Bearer):
     """Has an old token and, once that was refused, a new one."""
 
     def __init__(self) -> None:
@@ -117,6 +127,12 @@ class Pass:
 
     async def token(self, url: str) -> str | None:
         return self.bearer
+
+    def lines(self, token: str, method: str, url: str) -> bytes:
+        return b"Authorization: Bearer %b\r\n" % token.encode()
+
+    def learn(self, status: int, headers: Mapping[bytes, bytes]) -> bool:
+        return False
 
     async def challenged(
         self, url: str, status: int, headers: Mapping[bytes, bytes], token: str | None, attempt: int

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from client_kit import US, Peer, chunk, greets, http, result, run
+from client_kit import US, Bearer, Peer, chunk, greets, http, result, run
 from msgspec.structs import replace
 from sse_peer import STREAM, TAKEN, SsePeer
 
@@ -20,7 +20,7 @@ CONTENT = [{"type": "text", "text": "fine"}]
 REFUSAL = http(b"who?", status="401 Unauthorized", more="WWW-Authenticate: Bearer\r\n")
 
 
-class Purse:
+class Purse(Bearer):
     """As many tokens as one wants, numbered."""
 
     def __init__(self, most: int = 9) -> None:
@@ -29,6 +29,12 @@ class Purse:
 
     async def token(self, url: str) -> str | None:
         return f"token-{self.number}" if self.number else None
+
+    def lines(self, token: str, method: str, url: str) -> bytes:
+        return b"Authorization: Bearer %b\r\n" % token.encode()
+
+    def learn(self, status: int, headers: Mapping[bytes, bytes]) -> bool:
+        return False
 
     async def challenged(
         self, url: str, status: int, headers: Mapping[bytes, bytes], token: str | None, attempt: int

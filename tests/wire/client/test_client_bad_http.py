@@ -88,6 +88,20 @@ def test_what_is_no_answer_is_told_as_what_it_is_and_the_session_goes_on(kind: s
     run(test())
 
 
+def test_a_server_that_has_moved_is_not_followed_and_it_is_said_where_it_is() -> None:
+    async def moved(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(http(b"", status="307 Temporary Redirect", more="Location: /mcp/\r\n"))
+
+    async def test() -> None:
+        peer = Peer(moved)
+        async with peer.listening() as url:
+            with pytest.raises(Refused, match="the server is at /mcp/ now"):
+                await connect(url, US)
+        assert all(head.startswith("POST /mcp HTTP") for head in peer.heads)
+
+    run(test())
+
+
 def test_a_stream_that_is_cut_is_taken_up_where_it_stopped() -> None:
     async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         if request.get("method") == "tools/call":
@@ -254,6 +268,16 @@ def test_events_are_the_same_however_they_are_cut() -> None:
             events.feed(text[at : at + size])
         assert (found, events.last_id, events.retry_seconds) == ([b"one\ntwo", b"three"], b"7", 0.25), size
         assert not events.too_long
+
+
+def test_an_event_ends_with_its_empty_line_whatever_lines_end_with() -> None:
+    found: list[bytes] = []
+    events = Events(found.append, 100)
+    for line in (b"\xef", b"\xbb\xbfdata: one", b"\r", b"\r"):
+        events.feed(line)
+    assert found == [b"one"]
+    events.feed(b"\ndata: two\r\r")
+    assert found == [b"one", b"two"]
 
 
 def test_a_new_server_that_is_slow_to_say_so_is_not_taken_for_an_old_one() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from client_kit import US, bad_on_stdio, ours_on_stdio, run, until
 from msgspec.structs import replace
 
+from kumihimo.wire.client.beyond_measure import answered_call
 from kumihimo.wire.client.connect import connect
 from kumihimo.wire.client.errors import BadAnswer, ConnectionFailed, ConnectionLost, TimedOut
 from kumihimo.wire.client.lines import Lines
@@ -80,14 +82,70 @@ def test_answers_with_wrong_ids_go_to_nobody() -> None:
     run(test())
 
 
+@pytest.mark.parametrize("mode", ["bad-utf-8", "lone-surrogate", "not-a-number", "fraction-id", "neither"])
+def test_nobody_waits_for_another_answer_than_the_one_that_can_not_be_read(mode: str) -> None:
+    async def test() -> None:
+        async with await connect(bad_on_stdio(mode), US, seconds=0) as session:
+            for _ in range(2):
+                with pytest.raises(BadAnswer):
+                    await session.call_tool("any")
+            assert session.noise == 2
+
+    run(test())
+
+
+@pytest.mark.parametrize("mode", ["null-error", "byte-order-mark"])
+def test_an_answer_that_says_a_little_too_much_is_one(mode: str) -> None:
+    async def test() -> None:
+        async with await connect(bad_on_stdio(mode), US) as session:
+            assert (await session.call_tool("any")).text == mode
+
+    run(test())
+
+
 def test_a_message_that_is_too_long_is_passed_over_and_one_that_is_not_is_read() -> None:
     async def test() -> None:
         async with await connect(bad_on_stdio("huge", most_bytes=1_000_000), US) as session:
             assert (await session.call_tool("any")).text == "huge"
-        async with await connect(bad_on_stdio("huge"), US) as session:
-            assert len((await session.call_tool("any")).text) == 3_000_000
+            assert session.noise == 3
+        async with await connect(bad_on_stdio("beyond-measure"), US) as session:
+            assert len((await session.call_tool("before")).text) == 7_000_000
 
     run(test())
+
+
+@pytest.mark.parametrize("number", ["before", "after"])
+def test_an_answer_that_is_too_long_fails_its_call_at_once_and_no_other(number: str) -> None:
+    async def test() -> None:
+        async with await connect(bad_on_stdio("beyond-measure", most_bytes=1_000_000), US, seconds=0) as session:
+            for _ in range(2):
+                with pytest.raises(BadAnswer, match="more than 1000000 bytes"):
+                    await session.call_tool(number)
+            assert session.noise == 2
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("beginning", "end", "number"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"result":{"a', b'b"}}', 7),
+        (b' { "id" : "7" , "jsonrpc" : "2.0" , "error" : {"a', b'b"}}', 7),
+        (b'{"result":{"a', b'b"},"jsonrpc":"2.0","id":7}\r', 7),
+        (b'{"jsonrpc":"2.0","result":["a', b'b"] , "id" : 7 , "jsonrpc" : "2.0" }', 7),
+        (b'{"result":{"a', b'b","id":7}}', None),
+        (b'{"result":"a', b',\\"id\\":7}"}', None),
+        (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":["', b'"]}', None),
+        (b'{"method":"notifications/message","params":["', b'"],"id":7}', None),
+        (b'[{"id":7,"result":{"a', b'b"}}]', None),
+        (b"a log of many words", b',"id":7}', None),
+        (b'{"id":7.5,"result":{"a', b'b"}}', None),
+    ],
+)
+def test_of_an_answer_that_is_too_long_either_end_may_tell_whose_it_is(
+    beginning: bytes, end: bytes, number: int | None
+) -> None:
+    assert answered_call(beginning, end) == number
 
 
 def test_questions_of_the_server_are_answered_and_a_malformed_error_is_one() -> None:
@@ -95,7 +153,7 @@ def test_questions_of_the_server_are_answered_and_a_malformed_error_is_one() -> 
         async with await connect(bad_on_stdio("ping"), US) as session:
             assert (await session.call_tool("any")).text == "{} -32601"
         async with await connect(bad_on_stdio("malformed"), US) as session:
-            with pytest.raises(RpcError):
+            with pytest.raises(RpcError, match="no object"):
                 await session.call_tool("any")
 
     run(test())
@@ -148,6 +206,37 @@ def test_a_server_that_would_not_end_is_killed_with_everything_it_started() -> N
     run(test())
 
 
+def test_whoever_stops_waiting_for_the_end_of_a_session_leaves_no_process_and_no_pipe() -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    pids: list[int] = []
+
+    async def test() -> None:
+        session = await connect(bad_on_stdio("stubborn", grace_seconds=1000), US)
+        pids.append(pid_of(session))
+        closing = asyncio.ensure_future(session.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+
+    run(test())
+    assert [Path(f"/proc/{pid}").exists() for pid in pids] == [False]
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_session_ends_in_order_whose_server_is_gone_and_has_left_somebody_with_its_last_words() -> None:
+    async def test() -> None:
+        shell = f"sleep 1000 >&2 & exec {sys.executable} {ours_on_stdio().argv[1]}"
+        target = replace(ours_on_stdio(), argv=("/bin/sh", "-c", shell), grace_seconds=1000)
+        session = await connect(target, US)
+        os.kill(pid_of(session), 9)
+        await until(lambda: not session._carrier.ready)  # type: ignore[attr-defined]
+        await session._carrier._process.ended()  # type: ignore[attr-defined]
+        await session.close()
+
+    run(test())
+
+
 def test_calls_under_way_fail_when_the_session_is_closed() -> None:
     async def test() -> None:
         session = await connect(ours_on_stdio(), US)
@@ -163,7 +252,17 @@ def test_calls_under_way_fail_when_the_session_is_closed() -> None:
 def test_lines_are_whole_however_they_are_cut() -> None:
     text = b"one\n\n" + b"x" * 50 + b"\ntwo\n" + b"y" * 51 + b"\nthree\nfour"
     for size in range(1, len(text)):
-        lines = Lines(50)
+        ends: list[tuple[bytes, bytes]] = []
+        lines = Lines(50, lambda beginning, end: ends.append((beginning, end)))  # noqa: B023 - called in this round
         found = [line for at in range(0, len(text), size) for line in lines.feed(text[at : at + size])]
         assert found == [b"one", b"", b"x" * 50, b"two", b"three"], size
-        assert lines.too_long == 1
+        assert ends == [(b"y" * 51, b"y" * 51)]
+
+
+def test_of_a_line_that_is_passed_over_both_ends_are_kept() -> None:
+    text = b"<" * 300 + b"-" * 5000 + b">" * 300 + b"\n"
+    for size in (1, 7, 256, 299, 1000, len(text)):
+        ends: list[tuple[bytes, bytes]] = []
+        lines = Lines(1000, lambda beginning, end: ends.append((beginning, end)))  # noqa: B023 - called in this round
+        assert [line for at in range(0, len(text), size) for line in lines.feed(text[at : at + size])] == []
+        assert ends == [(b"<" * 256, b">" * 256)], size

@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any, Literal
 
 import pytest
@@ -148,6 +148,38 @@ def test_whoever_stops_waiting_for_a_start_leaves_no_process(monkeypatch: pytest
     assert [Path(f"/proc/{spawned.pid}").exists() for spawned in made] == [False]
 
 
+def test_whoever_stops_waiting_for_a_start_a_second_time_leaves_no_process_and_no_pipe_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As the end of a program does, which cancels all that is under way once more."""
+    made: list[Spawned] = []
+    begun, go_on = Event(), Event()
+    spawn = spawning._spawn  # pyright: ignore[reportPrivateUsage]
+
+    def slow(asked: Command) -> Spawned:
+        begun.set()
+        go_on.wait(60)
+        made.append(spawn(asked))
+        return made[-1]
+
+    monkeypatch.setattr(spawning, "_spawn", slow)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+
+    async def stop() -> None:
+        starting = asyncio.ensure_future(process.start(command("sleep", "1000")))
+        await asyncio.to_thread(begun.wait, 60)
+        for _ in range(2):
+            starting.cancel()
+            await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+
+    run(stop())
+    assert [Path(f"/proc/{spawned.pid}").exists() for spawned in made] == [False]
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
 def test_the_loop_goes_on_while_a_server_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """And so do the starts of others: each of these ends only when all have begun."""
     together = Barrier(4)
@@ -161,7 +193,10 @@ def test_the_loop_goes_on_while_a_server_is_started(monkeypatch: pytest.MonkeyPa
 
     async def start() -> None:
         for begun in await asyncio.gather(*(process.start(command("cat")) for _ in range(4))):
-            await begun.discard()
+            for pipe in (begun.stdin, begun.stdout, begun.stderr):
+                assert pipe is not None
+                pipe.close()
+            await begun.end()
 
     run(start())
 

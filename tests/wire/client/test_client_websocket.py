@@ -124,16 +124,32 @@ def test_what_is_no_message_is_passed_over() -> None:
         long = b'{"jsonrpc":"2.0","id":"%b","result":{}}' % (b"9" * 5000)
         for noise in (b"{not json", b"", b"42", b"\xff\xfe", b"[[]]", long):
             await peer.send(frame(noise))
-        answer = result(request, content=[{"type": "text", "text": "in bytes"}])
-        await peer.send(frame(answer[:5], Opcode.BINARY, fin=False) + frame(answer[5:], Opcode.CONT))
-        await peer.send(frame(answer, Opcode.BINARY) + frame(b"unasked", Opcode.PONG))
+        await peer.send(frame(b"\x00\xff", Opcode.BINARY) + frame(b"unasked", Opcode.PONG))
         await answers(peer, request)
 
     async def test() -> None:
         peer = WebSocketPeer(then)
         async with peer.listening() as url, await connect(url, US) as session:
             assert (await session.call_tool("any")).text == "fine"
-            assert session.noise == 8
+            assert session.noise == 7
+
+    run(test())
+
+
+def test_messages_that_come_as_bytes_are_read_as_those_that_come_as_text() -> None:
+    async def then(peer: WebSocketPeer, request: dict[str, Any]) -> None:
+        answer = result(request, content=[{"type": "text", "text": "in bytes"}])
+        if request["params"]["name"] == "whole":
+            await peer.send(frame(answer, Opcode.BINARY))
+        else:
+            await peer.send(frame(answer[:5], Opcode.BINARY, fin=False) + frame(answer[5:], Opcode.CONT))
+
+    async def test() -> None:
+        peer = WebSocketPeer(then)
+        async with peer.listening() as url, await connect(url, US) as session:
+            for name in ("whole", "in parts"):
+                assert (await session.call_tool(name)).text == "in bytes"
+            assert session.noise == 0
 
     run(test())
 

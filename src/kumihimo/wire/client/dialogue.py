@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from kumihimo.wire.client.beyond_measure import answered_call
 from kumihimo.wire.client.call import Call, OnProgress, OnRequest
+from kumihimo.wire.client.errors import BadAnswer
 from kumihimo.wire.client.questions import Questions, Reply
 from kumihimo.wire.errors import RpcError
 from kumihimo.wire.jsonrpc import NO_RAW, SUBSCRIPTION_ID, UNREADABLE
@@ -57,6 +61,7 @@ _decode_progress = msgspec.json.Decoder(_Progress).decode
 _decode_acknowledged = msgspec.json.Decoder(_Acknowledged).decode
 _decode_withdrawn = msgspec.json.Decoder(_Withdrawn).decode
 _decode_any = msgspec.json.Decoder().decode
+_MOST_TOLD = 300
 
 
 class Dialogue:
@@ -92,40 +97,58 @@ class Dialogue:
         """Take one message in. Whatever it is, the session goes on. `among` are the calls that a question which comes this
         way can belong to: all, where everything comes one way."""
         try:
+            if not isinstance(data, Raw) and not data.isascii():
+                # What is passed on unread would reach somebody who can't read it.
+                data.decode()
             incoming = _decode(data)
-        except UNREADABLE:
-            self._hear_batch(data, reply, among)
+        except UNREADABLE as unreadable:
+            self._hear_batch(data, reply, among, str(unreadable))
             return
         if incoming.method is not UNSET:
             self._hear_method(incoming, reply, among)
             return
         call = self._call(incoming.id)
-        if call is None or not (incoming.result or incoming.error):
+        if call is None:
             self.noise += 1
-        elif incoming.error:
+        elif incoming.error and not (incoming.result and bytes(incoming.error) == b"null"):
             call.fail(error_of(incoming.error))
-        else:
+        elif incoming.result:
             call.settle(incoming.result)
+        else:
+            self._hear_no_answer(call, "it has neither a result nor an error")
 
     def _call(self, number: int | str | UnsetType | None) -> Call | None:
         """Ours are numbers; some servers give them back as text."""
         known = int(number) if isinstance(number, str) and number.isdecimal() and len(number) < 20 else number
         return self.calls.get(known) if isinstance(known, int) else None
 
-    def hear_noise(self) -> None:
-        """Something came that is no message."""
-        self.noise += 1
+    def hear_too_long(self, beginning: bytes, end: bytes, most_bytes: int) -> None:
+        """Something came that is too long to be held: whose answer it is can still be seen."""
+        call = self._call(answered_call(beginning, end))
+        if call is None:
+            self.noise += 1
+        else:
+            self._hear_no_answer(call, f"it has more than {most_bytes} bytes")
 
     def fail_all(self, error: Callable[[Call], Exception]) -> None:
         for call in tuple(self.calls.values()):
             call.fail(error(call))
 
-    def _hear_batch(self, data: bytes | Raw, reply: Reply, among: Iterable[Call] | None) -> None:
-        """2025-03-26 has batches of answers; anything else that is no message is noise."""
+    def _hear_batch(self, data: bytes | Raw, reply: Reply, among: Iterable[Call] | None, unreadable: str) -> None:
+        """2025-03-26 has batches of answers; anything else that is no message is noise, or an answer that can't be read."""
+        if not isinstance(data, Raw) and data.startswith(BOM_UTF8) and not data.startswith(BOM_UTF8 * 2):
+            self.hear(data[len(BOM_UTF8) :], reply, among)
+            return
         try:
+            if not isinstance(data, Raw):
+                data.decode()
             members = _decode_batch(data)
         except UNREADABLE:
-            self.noise += 1
+            call = self._call(_identity_of(bytes(data)))
+            if call is None:
+                self.noise += 1
+            else:
+                self._hear_no_answer(call, unreadable)
             return
         for member in members:
             # A batch in a batch is no message.
@@ -133,6 +156,11 @@ class Dialogue:
                 self.hear(member, reply, among)
             else:
                 self.noise += 1
+
+    def _hear_no_answer(self, call: Call, why: str) -> None:
+        """Nobody need wait for another answer to this call."""
+        self.noise += 1
+        call.fail(BadAnswer(f"what the server answered is no answer: {why}"))
 
     def _hear_method(self, incoming: _Incoming, reply: Reply, among: Iterable[Call] | None) -> None:
         method = str(incoming.method)
@@ -195,5 +223,21 @@ def error_of(raw: Raw | bytes) -> RpcError:
     try:
         told = _decode_error(raw)
     except UNREADABLE:
-        return RpcError(0, "the server answered a malformed error")
+        told_instead = bytes(raw)[:_MOST_TOLD].decode("utf-8", "replace")
+        return RpcError(0, f"the server answered a malformed error: {told_instead}")
     return RpcError(told.code, told.message, told.data)
+
+
+def _identity_of(data: bytes) -> Any:
+    """Which call an answer belongs to that is not quite JSON, or not quite UTF-8. None where that can't be known, or it is
+    no answer."""
+    try:
+        told = json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, dict) or "method" in told:
+        return None
+    number: object = cast("dict[str, object]", told).get("id")
+    if isinstance(number, float) and number.is_integer():
+        return int(number)
+    return None if isinstance(number, bool) else number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Callable
 
 
@@ -17,20 +18,20 @@ class Events:
         self.too_long = False
         self._take = take
         self._most_bytes = most_bytes
-        self._rest = b""
+        self._after_return = False
+        self._begun = False
         self._parts: list[bytes] = []
         self._held = 0
         self._data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> None:
-        if self.too_long:
+        if self.too_long or not chunk:
             return
-        if b"\r" in chunk or self._rest:
+        if b"\r" in chunk or self._after_return:
             # A line may end with CR, LF or both, and the two may come apart.
-            chunk = self._rest + chunk
-            self._rest = b""
-            if chunk.endswith(b"\r"):
-                chunk, self._rest = chunk[:-1], b"\r"
+            if self._after_return:
+                chunk = chunk.removeprefix(b"\n")
+            self._after_return = chunk.endswith(b"\r")
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         first, *more = chunk.split(b"\n")
         self._keep(first)
@@ -51,6 +52,8 @@ class Events:
             self._parts.append(part)
 
     def _line(self, line: bytes) -> None:
+        if not self._begun:
+            self._begun, line = True, line.removeprefix(BOM_UTF8)
         if not line:
             self._dispatch()
             return

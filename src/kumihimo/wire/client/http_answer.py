@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol
+from http import HTTPStatus
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -15,6 +16,8 @@ from kumihimo.wire.client.events import Events
 from kumihimo.wire.client.retry_after import seconds_until
 from kumihimo.wire.errors import RpcError
 from kumihimo.wire.jsonrpc import UNREADABLE
+
+_PHRASES: Final = {it.value: it.phrase for it in HTTPStatus}
 
 
 class Post(Protocol):
@@ -56,6 +59,7 @@ class HttpAnswer:
         self._session = carrier.session
         self._last_id = last_id
         self._retry_after = ""
+        self._location = ""
         self._events: Events | None = None
         self._parts: list[bytes] = []
         self._size = 0
@@ -72,6 +76,7 @@ class HttpAnswer:
     def began(self, status: int, headers: dict[bytes, bytes]) -> None:
         self.status = status
         self._retry_after = headers.get(b"retry-after", b"").decode("latin-1")
+        self._location = headers.get(b"location", b"").decode("latin-1")
         if self.call is not None and self.call.method == "initialize" and b"mcp-session-id" in headers:
             self._carrier.begin_session(headers[b"mcp-session-id"].decode("latin-1"))
         if status == 200 and headers.get(b"content-type", b"").lower().startswith(b"text/event-stream"):
@@ -134,7 +139,10 @@ class HttpAnswer:
         if self.status == 404 and self._session:
             return SessionGone(self.status, "the server does not know the session")
         error = None if self.status in _NOT_LET_IN else _rpc_error(body)
-        reason = body[:300].decode("utf-8", "replace").strip()
+        reason = _sentence(body, self.status)
+        if 300 <= self.status < 400 and self._location:
+            # Not gone to: what is meant for this server is not for whoever it names.
+            reason = f"the server is at {self._location[:300]} now, as it says: configure that address"
         return error or Refused(self.status, reason, retry_after_seconds=seconds_until(self._retry_after))
 
     def _too_long(self) -> BadAnswer:
@@ -153,6 +161,14 @@ class HttpAnswer:
     def _finish(self) -> None:
         if not self.over.done():
             self.over.set_result(None)
+
+
+def _sentence(body: bytes, status: int) -> str:
+    """What is said of a refusal. A page for a browser says no more than its status."""
+    said = body[:300].decode("utf-8", "replace").strip()
+    if not said.startswith("<"):
+        return said
+    return _PHRASES.get(status, "")
 
 
 def _rpc_error(body: bytes) -> RpcError | None:

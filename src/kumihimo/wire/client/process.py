@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from concurrent.futures import Future
 
 from kumihimo.wire.client.errors import ConnectionFailed
 from kumihimo.wire.client.spawning import Spawned, spawn
@@ -14,17 +15,27 @@ from kumihimo.wire.client.targets import Command
 
 async def start(command: Command) -> ServerProcess:
     """ConnectionFailed where it can't be started."""
-    starting = asyncio.wrap_future(spawn(command))
+    spawning = spawn(command)
     try:
-        return ServerProcess(await asyncio.shield(starting), command.grace_seconds)
+        return ServerProcess(await asyncio.shield(asyncio.wrap_future(spawning)), command.grace_seconds)
     except (OSError, ValueError) as error:
         raise ConnectionFailed(f"{command.argv[0]}: {error}") from error
     except asyncio.CancelledError:
-        # It can't be called back any more, and must not be left when it is there.
-        await asyncio.wait({starting})
-        if starting.exception() is None:
-            await ServerProcess(starting.result(), 0.0).discard()
+        # It can't be called back any more, and must not be left when it is there. A thread ends it, which nobody can call back.
+        await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, _discard, spawning))
         raise
+
+
+def _discard(spawning: Future[Spawned]) -> None:
+    """End one that nobody has spoken with."""
+    if spawning.exception() is None:
+        process = spawning.result()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 class ServerProcess:
@@ -32,6 +43,8 @@ class ServerProcess:
         self._process = process
         self._grace_seconds = grace_seconds
         self._ended = asyncio.Event()
+        self._buried = False
+        self._seen: os.waitid_result | None = None
         self._watching = asyncio.get_running_loop().create_task(self._watch())
         assert process.stdin is not None, "asked for"
         assert process.stdout is not None, "asked for"
@@ -45,8 +58,10 @@ class ServerProcess:
 
     def ending(self) -> str:
         """How it ended, for a person."""
-        # Looked at and not taken: while nobody has, its pid names its group and nothing else.
-        seen = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        if not self._buried:
+            # Looked at and not taken: while nobody has, its pid names its group and nothing else.
+            self._seen = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        seen = self._seen
         if seen is None:
             return "it closed its output and goes on"
         if seen.si_code == os.CLD_EXITED:
@@ -57,29 +72,38 @@ class ServerProcess:
         await self._ended.wait()
 
     async def end(self) -> None:
-        """Its input is closed already: wait for it to end by itself, then TERM, then KILL, to its whole group."""
+        """Its input is closed already: wait for it to end by itself, then TERM, then KILL, to its whole group. KILL at once where
+        nobody waits any more."""
+        try:
+            await self._wait_for_end()
+            # Also where it has ended: what it started may have outlived it.
+            self._signal(signal.SIGKILL)
+            await self._watching
+        finally:
+            if not self._buried:
+                self._bury()
+
+    def _bury(self) -> None:
+        self._signal(signal.SIGKILL)
+        self._seen = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        self._buried = True
+        self._process.wait()
+        self._ended.set()
+
+    async def _wait_for_end(self) -> None:
         for number in (None, signal.SIGTERM):
             if number is not None:
                 self._signal(number)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._grace_seconds):
                     await self._ended.wait()
-                break
-        # Also where it has ended: what it started may have outlived it.
-        self._signal(signal.SIGKILL)
-        await self._watching
-        self._process.wait()
-
-    async def discard(self) -> None:
-        """End one that nobody has spoken with."""
-        for pipe in (self.stdin, self.stdout, self.stderr):
-            if pipe is not None:
-                pipe.close()
-        await self.end()
+                return
 
     def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, number)
+        # Once it is buried its number may be somebody else's.
+        if not self._buried:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
 
     async def _watch(self) -> None:
         """Wait for its end without a thread, and leave it to `end` to bury it."""

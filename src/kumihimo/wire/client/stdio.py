@@ -56,7 +56,7 @@ class StdioCarrier:
     def __init__(self, command: Command, dialogue: Dialogue) -> None:
         self._command = command
         self._dialogue = dialogue
-        self._lines = Lines(command.most_bytes)
+        self._lines = Lines(command.most_bytes, self._too_long)
         self._writing = Room()
         self._loop = asyncio.get_running_loop()
         self._outgoing: list[bytes] = []
@@ -161,18 +161,23 @@ class StdioCarrier:
             self._writer.close()
         for pipe in self._loose:
             pipe.close()
-        if self._process is not None:
-            await self._process.end()
-        if self._telling is not None:
-            await self._telling
-        for reader in self._readers:
-            reader.close()
-        self._fail_calls()
+        try:
+            if self._process is not None:
+                await self._process.end()
+            if self._telling is not None:
+                await self._telling
+        finally:
+            for reader in self._readers:
+                reader.close()
+            self._fail_calls()
 
     def hear(self, data: bytes) -> None:
         for line in self._lines.feed(data):
             if line and not line.isspace():
                 self._dialogue.hear(line, self.post)
+
+    def _too_long(self, beginning: bytes, end: bytes) -> None:
+        self._dialogue.hear_too_long(beginning, end, self._command.most_bytes)
 
     def lost(self) -> None:
         """Its output has ended: nothing will be answered any more."""

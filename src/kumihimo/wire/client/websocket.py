@@ -23,7 +23,7 @@ class WebSocketCarrier:
         if target.authorization is not None:
             raise ConnectionFailed(f"{target.url}: a WebSocket has no login; its token is a header or the bearer")
         self._address = Address(target, "ws", "wss")
-        self._connection = WebSocketConnection(target, self._address, self._hear, dialogue.hear_noise)
+        self._connection = WebSocketConnection(target, self._address, self._hear)
         self._connection.on_lost = self._lost
 
     async def open(self) -> None:

@@ -25,10 +25,11 @@ _GOODBYE_SECONDS = 1.0
 
 
 class WebSocketConnection(Room, asyncio.Protocol):
-    """`take` gets each text, `noise` hears of what is none. `opened` is done with the upgrade; `lost` says why nothing
-    comes any more, which `over` waits for and `on_lost` hears; `gone` is when the server has hung up as well."""
+    """`take` gets each message, whether it is called text or not: some servers send bytes. `opened` is done with the upgrade;
+    `lost` says why nothing comes any more, which `over` waits for and `on_lost` hears; `gone` is when the server has hung up
+    as well."""
 
-    def __init__(self, target: Url, address: Address, take: Callable[[bytes], None], noise: Callable[[], None]) -> None:
+    def __init__(self, target: Url, address: Address, take: Callable[[bytes], None]) -> None:
         super().__init__()
         path, _, query = address.path.decode().partition("?")
         self._protocol = ClientProtocol(
@@ -38,11 +39,9 @@ class WebSocketConnection(Room, asyncio.Protocol):
         )
         self._target = target
         self._take = take
-        self._noise = noise
         self._headers = own_headers(target)
         self._transport: asyncio.Transport | None = None
         self._parts: list[bytes] = []
-        self._text = False
         # What the server has not read of that which we had to answer at once.
         self._owed = 0
         self._hanging_up: asyncio.TimerHandle | None = None
@@ -134,16 +133,12 @@ class WebSocketConnection(Room, asyncio.Protocol):
         if frame.opcode is Opcode.CLOSE:
             self._lose(f"the server closed the connection{_told(self._protocol.close_rcvd)}")
         elif frame.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
-            if frame.opcode is not Opcode.CONT:
-                self._text = frame.opcode is Opcode.TEXT
-            if self._text and frame.data:
+            if frame.data:
                 self._parts.append(bytes(frame.data))
-            if frame.fin and self._text:
+            if frame.fin:
                 whole = b"".join(self._parts)
                 self._parts.clear()
                 self._take(whole)
-            elif frame.fin:
-                self._noise()
 
     def _flush(self) -> int:
         if self._transport is None or self._transport.is_closing():

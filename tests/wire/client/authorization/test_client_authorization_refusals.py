@@ -86,7 +86,7 @@ def test_more_is_asked_for_together_with_what_was_had_before() -> None:
     "header",
     [
         b"", b"Bearer", b'Bearer error="insufficient_scope"', b'Bearer error="invalid_token", scope="more"',
-        b'DPoP error="insufficient_scope", scope="more"',
+        b'Basic error="insufficient_scope", scope="more"',
     ],
 )  # fmt: skip
 def test_a_403_that_does_not_say_what_is_missing_stays_one(header: bytes) -> None:
@@ -157,11 +157,10 @@ def test_when_the_server_trusts_another_nothing_of_the_old_one_is_shown_to_it() 
     run(test())
 
 
-def test_a_server_that_wants_something_else_than_a_bearer_token_keeps_its_word() -> None:
+def test_a_server_that_wants_something_else_than_a_token_keeps_its_word() -> None:
     async def test() -> None:
         async with world() as w:
             oauth = w.oauth()
-            assert not await oauth.challenged(w.url, 401, {b"www-authenticate": b'DPoP algs="ES256"'}, None, 0)
             assert not await oauth.challenged(w.url, 401, {b"www-authenticate": b'Basic realm="x"'}, None, 0)
             assert w.server.site.asked == []
             w.server.site.routes["/mcp"] = lambda _: json_answer({}, 401, WWW_Authenticate='Basic realm="x"')

@@ -10,7 +10,8 @@ import contextlib
 from collections.abc import Generator
 from typing import NamedTuple
 
-from kumihimo.wire.client.authorization.authorization import MOST_REFUSALS, Authorization
+from kumihimo.wire.client.authorization import addresses
+from kumihimo.wire.client.authorization.authorization import MOST_CORRECTIONS, MOST_REFUSALS, Authorization
 from kumihimo.wire.client.call import Call
 from kumihimo.wire.client.errors import ClientError, ConnectionLost
 from kumihimo.wire.client.http_answer import HttpAnswer
@@ -25,6 +26,8 @@ class _Refusal(NamedTuple):
     status: int
     headers: dict[bytes, bytes]
     parts: list[bytes]
+    # Whether it was refused only because it did not look as it has to.
+    again: bool
 
 
 class Admitted:
@@ -38,10 +41,11 @@ class Admitted:
         self._exchange: Exchange | None = None
         self._refusal: _Refusal | None = None
         self._attempt = 0
+        self._corrections = 0
 
     def ask(self, request: bytes, exchange: Exchange) -> None:
         self._request, self._exchange = request, exchange
-        self._connection.ask(_with_token(request, self._token), self)
+        self._connection.ask(self._pool.with_token(request, self._token), self)
 
     def drop(self, exchange: Exchange) -> None:
         """The answer is not wanted any more. A token that is being asked for is: it is not only for this request."""
@@ -55,8 +59,9 @@ class Admitted:
     # What the connection says.
 
     def began(self, status: int, headers: dict[bytes, bytes]) -> None:
-        if status in (401, 403) and self._attempt < MOST_REFUSALS:
-            self._refusal = _Refusal(status, headers, [])
+        again = self._pool.learn(status, headers) and self._corrections < MOST_CORRECTIONS
+        if again or (status in (401, 403) and self._attempt < MOST_REFUSALS):
+            self._refusal = _Refusal(status, headers, [], again)
         elif self._exchange is not None:
             self._exchange.began(status, headers)
 
@@ -91,10 +96,15 @@ class Admitted:
 
     async def _ask_again(self, pool: AuthorizedPool, exchange: Exchange, refusal: _Refusal) -> None:
         try:
-            if not await pool.challenged(refusal.status, refusal.headers, self._token, self._attempt):
+            if refusal.again:
+                self._corrections += 1
+            elif await pool.challenged(refusal.status, refusal.headers, self._token, self._attempt):
+                self._attempt += 1
+            else:
                 _pass_on(refusal, exchange)
                 return
             connection, token = await pool.take()
+            request = pool.with_token(self._request, token)
         except ClientError as error:
             exchange.broke(error)
             return
@@ -104,9 +114,8 @@ class Admitted:
         if self._exchange is None:
             connection.close()
             return
-        self._attempt += 1
         self._connection, self._token = connection, token
-        connection.ask(_with_token(self._request, token), self)
+        connection.ask(request, self)
 
 
 class AuthorizedPool:
@@ -142,6 +151,17 @@ class AuthorizedPool:
     async def challenged(self, status: int, headers: dict[bytes, bytes], token: str | None, attempt: int) -> bool:
         return await self._authorization.challenged(self._url, status, headers, token, attempt)
 
+    def learn(self, status: int, headers: dict[bytes, bytes]) -> bool:
+        return self._authorization.learn(status, headers)
+
+    def with_token(self, request: bytes, token: str | None) -> bytes:
+        if token is None:
+            return request
+        first, _, rest = request.partition(b"\r\n")
+        method, path, _ = first.decode("latin-1").split(" ")
+        lines = self._authorization.lines(token, method, addresses.base(self._url) + path)
+        return b"%b\r\n%b%b" % (first, lines, rest)
+
     def start(self, admitted: Admitted, refusal: _Refusal) -> None:
         task = asyncio.get_running_loop().create_task(admitted.try_again(refusal))
         self._tasks.add(task)
@@ -159,13 +179,6 @@ def _held(call: Call | None) -> Generator[None]:
         yield
     finally:
         call.allowance.release()
-
-
-def _with_token(request: bytes, token: str | None) -> bytes:
-    if token is None:
-        return request
-    first, _, rest = request.partition(b"\r\n")
-    return b"%b\r\nAuthorization: Bearer %b\r\n%b" % (first, token.encode(), rest)
 
 
 def _pass_on(refusal: _Refusal, exchange: Exchange) -> None:

@@ -8,14 +8,17 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 _LONGEST = 8192
+_SCHEMES = ("bearer", "dpop")
 # A word; and where it is the name of a parameter, its value, quoted or not.
 _WORD = re.compile(r"""[\s,]*([!#$%&'*+.^_`|~\w-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?""", re.ASCII)
 
 
 class Challenge(Struct, frozen=True):
-    """`bearer` is False where the server asks for something, and a bearer token is not it."""
+    """`token` is False where the server asks for something, and a token is not it; `bound` where it has to be one that is
+    bound to a key."""
 
-    bearer: bool = True
+    token: bool = True
+    bound: bool = False
     resource_metadata: str | None = None
     scopes: tuple[str, ...] = ()
     error: str | None = None
@@ -26,19 +29,20 @@ def challenge_of(headers: Mapping[bytes, bytes]) -> Challenge:
     text = headers.get(b"www-authenticate", b"")[:_LONGEST].decode("latin-1")
     if not text.strip():
         return Challenge()
-    parameters: dict[str, str] | None = None
+    asked: dict[str, dict[str, str]] = {}
+    parameters: dict[str, str] = {}
     for name, quoted, plain in _WORD.findall(text):
-        if not quoted and not plain:
-            if parameters is not None:
-                break
-            if name.lower() == "bearer":
-                parameters = {}
-        elif parameters is not None:
+        if quoted or plain:
             parameters.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain)
-    if parameters is None:
-        return Challenge(bearer=False)
-    return Challenge(
-        resource_metadata=parameters.get("resource_metadata"),
-        scopes=tuple(parameters.get("scope", "").split()),
-        error=parameters.get("error"),
-    )
+        else:
+            parameters = {}
+            asked.setdefault(name.lower(), parameters)
+    for scheme in _SCHEMES:
+        if (said := asked.get(scheme)) is not None:
+            return Challenge(
+                bound=scheme != _SCHEMES[0],
+                resource_metadata=said.get("resource_metadata"),
+                scopes=tuple(said.get("scope", "").split()),
+                error=said.get("error"),
+            )
+    return Challenge(token=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kumihimo.wire.client.authorization.client import Client
+from kumihimo.wire.client.authorization.client import Client, PrivateKey
 
 # A token is renewed before it is used where it ends within that time, or that part of its life.
 MARGIN_SECONDS = 60.0
@@ -13,7 +13,8 @@ MARGIN = 0.1
 
 
 class Grant(Struct, frozen=True, kw_only=True):
-    """`scopes` is what was asked for, `missing` what a server has asked for since, with nobody there to agree."""
+    """`scopes` is what was asked for, `missing` what a server has asked for since, with nobody there to agree. `key` is what the
+    tokens are bound to, None where whoever has one may use it."""
 
     access_token: str
     issuer: str
@@ -23,6 +24,7 @@ class Grant(Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     refresh_token: str | None = None
+    key: PrivateKey | None = None
     # None where the authorization server did not say.
     expires_at: float | None = None
     renew_at: float | None = None

@@ -59,5 +59,5 @@ class IdentityProvider:
             fields["scope"] = " ".join(wanted.scopes)
         # It is named by our own configuration: what the server is has no say in where it may be.
         fetcher, endpoint = wanted.fetcher.at(self._token_endpoint), self._token_endpoint
-        token = await ask_token(fetcher, endpoint, endpoint, self._client, fields, wanted.now, kind="n_a")
+        token = await ask_token(fetcher, endpoint, endpoint, self._client, fields, wanted.now, kinds=("n_a",))
         return token.access_token

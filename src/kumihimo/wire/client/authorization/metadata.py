@@ -33,6 +33,7 @@ class ServerMetadata(Struct, frozen=True, kw_only=True):
     code_challenge_methods_supported: Texts | None = None
     client_id_metadata_document_supported: bool | None = None
     authorization_response_iss_parameter_supported: bool | None = None
+    dpop_signing_alg_values_supported: Texts | None = None
     assumed: bool = False
 
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 
 from msgspec.structs import replace
 
-from kumihimo.wire.client.authorization import addresses
+from kumihimo.wire.client.authorization import addresses, possession
 from kumihimo.wire.client.authorization.challenge import Challenge, challenge_of
 from kumihimo.wire.client.authorization.client import Client
 from kumihimo.wire.client.authorization.discovery import find_resource, find_server
@@ -62,6 +62,8 @@ class OAuth:
         self._renewing: asyncio.Task[bool] | None = None
         # The last token that did not come by renewing another.
         self._first: str | None = None
+        # What the server wants to see in the next proof that a token is ours.
+        self._nonce: str | None = None
         # What was asked for already: to ask for the same again would get the same.
         self._asked: set[frozenset[str]] = set()
 
@@ -75,13 +77,28 @@ class OAuth:
                 await self._prepare()
         return None if self._grant is None else self._grant.access_token
 
+    def lines(self, token: str, method: str, url: str) -> bytes:
+        # Where another token has come meanwhile the server refuses this one, and it is sent again with that.
+        key = self._grant.key if self._grant is not None else None
+        if key is None:
+            return b"Authorization: Bearer %b\r\n" % token.encode()
+        proof = possession.proven(key, method, url, self._now(), token=token, nonce=self._nonce)
+        return b"Authorization: DPoP %b\r\nDPoP: %b\r\n" % (token.encode(), proof.encode())
+
+    def learn(self, status: int, headers: Mapping[bytes, bytes]) -> bool:
+        nonce = possession.nonce_in(headers)
+        if nonce is None:
+            return False
+        self._nonce = nonce
+        return status == 401 and possession.nonce_wanted(headers, headers.get(b"www-authenticate", b"")) is not None
+
     async def challenged(
         self, url: str, status: int, headers: Mapping[bytes, bytes], token: str | None, attempt: int
     ) -> bool:
         self._check(url)
         challenge = challenge_of(headers)
         async with self._alone():
-            if not challenge.bearer or (status == 403 and challenge.error != "insufficient_scope"):
+            if not challenge.token or (status == 403 and challenge.error != "insufficient_scope"):
                 return False
             if self._has_other(self._grant, token) or self._has_other(self._load(), token):
                 return True
@@ -183,7 +200,8 @@ class OAuth:
         same = known is not None and addresses.same_issuer(known.issuer, server.issuer)
         scopes = wanted(way.scopes, challenge, found, known if same else None)
         self._asked.add(frozenset(scopes))
-        grant = await way.obtain(Wanted(server, found.resource, scopes, self._fetcher, self._now(), known))
+        key = possession.key_for(server, known.key if known is not None and same else None, needed=challenge.bound)
+        grant = await way.obtain(Wanted(server, found.resource, scopes, self._fetcher, self._now(), known, key))
         async with self._store.locked(self._url):
             self._keep(grant)
         self._first = grant.access_token

@@ -6,12 +6,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kumihimo.wire.client.authorization.client import Client, proof
+from kumihimo.wire.client.authorization.client import Client, PrivateKey, proof
 from kumihimo.wire.client.authorization.errors import AuthorizationFailed, TokenRefused
 from kumihimo.wire.client.authorization.fetching import Fetched, Fetcher
 from kumihimo.wire.client.authorization.grant import Grant
 from kumihimo.wire.client.errors import ConnectionFailed
 from kumihimo.wire.jsonrpc import UNREADABLE
+
+BOUND = "dpop"
 
 
 class Token(Struct, frozen=True):
@@ -23,6 +25,10 @@ class Token(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return "Token()"
+
+    def bound_to(self, key: PrivateKey | None) -> PrivateKey | None:
+        """The key that it was asked for with, unless it is one that anybody could use."""
+        return key if self.token_type.lower() == BOUND else None
 
     @property
     def seconds(self) -> float | None:
@@ -47,11 +53,13 @@ async def ask_token(
     fields: dict[str, str],
     now: float,
     *,
-    kind: str = "bearer",
+    key: PrivateKey | None = None,
+    kinds: tuple[str, ...] = ("bearer",),
 ) -> Token:
-    """TokenRefused where the authorization server says no, ConnectionFailed where it fails."""
+    """TokenRefused where the authorization server says no, ConnectionFailed where it fails. With a key the token may be one
+    that is bound to it."""
     told, headers = proof(client, issuer, now)
-    answer = await fetcher.post_form(endpoint, {**fields, **told}, headers)
+    answer = await _asked(fetcher, endpoint, {**fields, **told}, headers, key, now)
     if answer.status >= 500:
         raise ConnectionFailed(f"the authorization server failed with HTTP {answer.status}")
     if answer.status != 200:
@@ -63,18 +71,36 @@ async def ask_token(
         raise refusal_of(answer, "the request for a token") from None
     # It goes into a header as it is.
     usable = token.access_token.isascii() and token.access_token.isprintable() and " " not in token.access_token
-    if token.token_type.lower() != kind or not usable or not token.access_token:
+    known = token.token_type.lower() in (*kinds, *((BOUND,) if key is not None else ()))
+    if not known or not usable or not token.access_token:
         raise AuthorizationFailed("the authorization server answered a token that can't be used")
     return token
+
+
+async def _asked(
+    fetcher: Fetcher, endpoint: str, fields: dict[str, str], headers: dict[str, str], key: PrivateKey | None, now: float
+) -> Fetched:
+    if key is None:
+        return await fetcher.post_form(endpoint, fields, headers)
+    # Few authorization servers want it.
+    from kumihimo.wire.client.authorization.possession import nonce_wanted, proven
+
+    def with_proof(nonce: str | None) -> dict[str, str]:
+        return {**headers, "DPoP": proven(key, "POST", endpoint, now, nonce=nonce)}
+
+    answer = await fetcher.post_form(endpoint, fields, with_proof(None))
+    nonce = nonce_wanted(answer.headers, answer.body)
+    return answer if nonce is None else await fetcher.post_form(endpoint, fields, with_proof(nonce))
 
 
 async def renew(fetcher: Fetcher, grant: Grant, client: Client, now: float) -> Grant:
     """The grant with another token, for its refresh token; that may be another one too from now on."""
     assert grant.refresh_token is not None, "asked before"
     fields = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token, "resource": grant.resource}
-    token = await ask_token(fetcher, grant.token_endpoint, grant.issuer, client, fields, now)
+    token = await ask_token(fetcher, grant.token_endpoint, grant.issuer, client, fields, now, key=grant.key)
     kept = token.refresh_token or grant.refresh_token
-    return replace(grant, access_token=token.access_token, refresh_token=kept).lasting(token.seconds, now)
+    renewed = replace(grant, access_token=token.access_token, refresh_token=kept, key=token.bound_to(grant.key))
+    return renewed.lasting(token.seconds, now)
 
 
 def refusal_of(answer: Fetched, what: str) -> AuthorizationFailed:

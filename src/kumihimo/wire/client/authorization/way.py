@@ -6,7 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from kumihimo.wire.client.authorization.client import Client
+from kumihimo.wire.client.authorization.client import Client, PrivateKey
 from kumihimo.wire.client.authorization.fetching import Fetcher
 from kumihimo.wire.client.authorization.grant import Grant
 from kumihimo.wire.client.authorization.metadata import ServerMetadata
@@ -22,12 +22,16 @@ class Wanted(Struct, frozen=True):
     fetcher: Fetcher
     now: float
     known: Grant | None = None
+    # What the token is to be bound to.
+    key: PrivateKey | None = None
 
     async def ask(self, client: Client, fields: dict[str, str]) -> Token:
         """A token for the resource, at the token endpoint."""
         server = self.server
         fields = {**fields, "resource": self.resource}
-        return await ask_token(self.fetcher, server.token_endpoint, server.issuer, client, fields, self.now)
+        return await ask_token(
+            self.fetcher, server.token_endpoint, server.issuer, client, fields, self.now, key=self.key
+        )
 
     def granted(self, client: Client, token: Token, scopes: tuple[str, ...]) -> Grant:
         return Grant(
@@ -38,6 +42,7 @@ class Wanted(Struct, frozen=True):
             resource=self.resource,
             scopes=scopes,
             refresh_token=token.refresh_token,
+            key=token.bound_to(self.key),
         ).lasting(token.seconds, self.now)
 
 
