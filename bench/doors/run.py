@@ -15,6 +15,7 @@ sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
 
 import listing
 from calls import calls_of_add, calls_of_get_task
+from driving.installing import node
 from driving.messages import LIST_TOOLS, require_good
 from driving.processes import Usage
 from driving.stdio_driver import StdioServer
@@ -25,6 +26,8 @@ from servers import (
     make_board,
     python_http,
     python_stdio,
+    typescript_2_http,
+    typescript_2_stdio,
     typescript_stdio,
 )
 from tables import at_least, budget, median, show
@@ -38,17 +41,19 @@ IN_FLIGHT = (1, 32)
 LARGEST = ("manager", "runner,worker,manager")
 
 OURS = "kumi mcp serve"
-TYPESCRIPT = "TypeScript SDK"
+TYPESCRIPT = "TypeScript SDK 1"
+TYPESCRIPT_2 = "TypeScript SDK 2"
 PYTHON = "Python SDK"
 Rate = Callable[[int, float], Usage]
 
 
 def stdio_commands() -> dict[str, list[str]]:
     """The servers on stdio, ours first."""
-    typescript = typescript_stdio()
     found = {OURS: kumi_stdio("manager")}
-    if typescript is not None:
-        found[TYPESCRIPT] = typescript
+    if node() is None:
+        print("  no Node here: the TypeScript SDKs are left out")
+    else:
+        found |= {TYPESCRIPT: typescript_stdio(), TYPESCRIPT_2: typescript_2_stdio()}
     return {**found, PYTHON: python_stdio()}
 
 
@@ -74,9 +79,10 @@ def start(commands: dict[str, list[str]], board: Board) -> None:
             for name in commands
         ],
     )
-    if TYPESCRIPT in commands:
-        budget("cold start, of TypeScript's", median(times[OURS]) / median(times[TYPESCRIPT]), 0.5)
-        budget("memory, of TypeScript's", median(memory[OURS]) / median(memory[TYPESCRIPT]), 0.5)
+    for name in (TYPESCRIPT, TYPESCRIPT_2):
+        if name in commands:
+            budget(f"cold start, of {name}'s", median(times[OURS]) / median(times[name]), 0.5)
+            budget(f"memory, of {name}'s", median(memory[OURS]) / median(memory[name]), 0.5)
 
 
 def rounds(title: str, rates: dict[str, Rate], in_flight: tuple[int, ...]) -> dict[tuple[str, int], float]:
@@ -106,18 +112,21 @@ def calls_on_stdio(commands: dict[str, list[str]], board: Board) -> None:
             rates[name] = lambda depth, seconds, server=server, calls=calls: server.rate(calls, depth, seconds)
         speed = rounds("MCP on stdio: `get_task` from the store, beside `add` of the SDKs", rates, IN_FLIGHT)
     for depth in IN_FLIGHT:
-        if TYPESCRIPT in commands:
-            at_least(f"stdio @{depth}, of TypeScript's", speed[OURS, depth] / speed[TYPESCRIPT, depth], 1)
+        for name in (TYPESCRIPT, TYPESCRIPT_2):
+            if name in commands:
+                at_least(f"stdio @{depth}, of {name}'s", speed[OURS, depth] / speed[name, depth], 1)
         at_least(f"stdio @{depth}, of Python's", speed[OURS, depth] / speed[PYTHON, depth], 5)
 
 
 def calls_over_http(board: Board) -> None:
-    """Beside the Python SDK twice: as it is installed, and on the event loop and parser that we have."""
+    """Beside the Python SDK twice: as it is installed, and on the event loop and parser that we have; and TypeScript's."""
     reads, sums = calls_of_get_task(board.tasks), calls_of_add()
     with contextlib.ExitStack() as stack:
         targets = {"kumi up": stack.enter_context(kumi_http(board))}
         for loop in ("asyncio", "uvloop"):
             targets[f"{PYTHON}, {loop}"] = stack.enter_context(python_http(loop, board))
+        if node() is not None:
+            targets[TYPESCRIPT_2] = stack.enter_context(typescript_2_http(board))
         rates: dict[str, Rate] = {}
         for name, target in targets.items():
             target.open_session()
@@ -127,6 +136,8 @@ def calls_over_http(board: Board) -> None:
     ratios = {name: speed["kumi up", 32] / speed[name, 32] for name in list(targets)[1:]}
     at_least("HTTP @32, of Python's as it is installed", ratios[f"{PYTHON}, asyncio"], 4)
     print(f"  on our event loop and parser instead of its own: {ratios[f'{PYTHON}, uvloop']:.2f}x")
+    if TYPESCRIPT_2 in ratios:
+        at_least(f"HTTP @32, of {TYPESCRIPT_2}'s", ratios[TYPESCRIPT_2], 1)
 
 
 def lists(board: Board) -> None:

@@ -18,6 +18,7 @@ from driving.stdio_driver import StdioServer
 
 HERE = Path(__file__).resolve().parent
 TYPESCRIPT_SDK = "@modelcontextprotocol/sdk@1.32.2"
+TYPESCRIPT_SDK_2 = ("@modelcontextprotocol/server@2.4.0", "@modelcontextprotocol/node@2.1.2")
 TASKS = 100
 
 
@@ -53,15 +54,21 @@ def python_stdio() -> list[str]:
     return [sys.executable, str(HERE / "add_server.py")]
 
 
-def typescript_stdio() -> list[str] | None:
-    """None, and a word about it, where there is no Node."""
-    program = node()
-    if program is None:
-        print("  no Node here: the TypeScript SDK is left out")
-        return None
-    home = from_npm("sdk-1", TYPESCRIPT_SDK)
-    shutil.copy(HERE / "add_server.mjs", home / "add_server.mjs")
-    return [program, str(home / "add_server.mjs")]
+def typescript_stdio() -> list[str]:
+    return _typescript("sdk-1", "add_server.mjs", TYPESCRIPT_SDK)
+
+
+def typescript_2_stdio() -> list[str]:
+    """Of the line that is recommended today."""
+    return _typescript("sdk-2.4.0", "add_server_2.mjs", *TYPESCRIPT_SDK_2)
+
+
+def _typescript(name: str, program: str, *packages: str) -> list[str]:
+    found = node()
+    assert found is not None, "asked before"
+    home = from_npm(name, *packages)
+    shutil.copy(HERE / program, home / program)
+    return [found, str(home / program)]
 
 
 @contextlib.contextmanager
@@ -77,4 +84,11 @@ def kumi_http(board: Board) -> Generator[HttpTarget, None, None]:
 def python_http(loop: str, board: Board) -> Generator[HttpTarget, None, None]:
     port = free_port()
     with running([*python_stdio(), str(port), loop], port, board.environment, board.folder) as pid:
+        yield HttpTarget(port, "/mcp", pid)
+
+
+@contextlib.contextmanager
+def typescript_2_http(board: Board) -> Generator[HttpTarget, None, None]:
+    port = free_port()
+    with running([*typescript_2_stdio(), str(port)], port, board.environment, board.folder) as pid:
         yield HttpTarget(port, "/mcp", pid)

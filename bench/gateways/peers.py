@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import sys
 import time
 from collections.abc import Generator
@@ -21,6 +22,8 @@ EVERYTHING_VERSION = "2026.8.31"
 FASTMCP_VERSION = "4.1.2"
 MCP_PROXY_VERSION = "0.13.0"
 MCP_HUB_VERSION = "4.2.1"
+MCP_PROXY_JS_VERSION = "6.7.19"
+SUPERGATEWAY_VERSION = "4.0.0"
 _READY_SECONDS = 30.0
 
 
@@ -142,6 +145,33 @@ def mcp_hub(town: Town, backend: list[str]) -> Generator[Peer, None, None]:
         peer = Peer(Gateway(port, "/api/servers/tools", pid), exchanges.by_rest("everything"))
         _wait_until_ready(peer)
         yield peer
+
+
+@contextlib.contextmanager
+def mcp_proxy_js(town: Town, backend: list[str]) -> Generator[Peer, None, None]:
+    """npm's package of that name, which has nothing to do with the other one."""
+    port = free_port()
+    words = ["--port", str(port), "--host", "127.0.0.1", "--server", "stream", "--", *backend]
+    with _of_npm(town, "mcp-proxy", MCP_PROXY_JS_VERSION, port, words) as peer:
+        yield peer
+
+
+@contextlib.contextmanager
+def supergateway(town: Town, backend: list[str]) -> Generator[Peer, None, None]:
+    port = free_port()
+    words = ["--stdio", shlex.join(backend), "--outputTransport", "streamableHttp", "--stateful", "--port", str(port)]
+    with _of_npm(town, "supergateway", SUPERGATEWAY_VERSION, port, [*words, "--logLevel", "none"]) as peer:
+        yield peer
+
+
+@contextlib.contextmanager
+def _of_npm(town: Town, name: str, version: str, port: int, words: list[str]) -> Generator[Peer, None, None]:
+    program = node()
+    assert program is not None, "asked before"
+    home = from_npm(f"npm-{name}-{version}", f"{name}@{version}")
+    command = [program, str((home / "node_modules" / ".bin" / name).resolve()), *words]
+    with running(command, port, town.environment, town.folder, town.log(f"npm-{name}")) as pid:
+        yield _speaking(Gateway(port, "/mcp", pid))
 
 
 def as_mcp_servers(backend: list[str]) -> dict[str, Any]:

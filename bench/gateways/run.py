@@ -38,6 +38,8 @@ BARE = "bare gateway"
 FASTMCP = f"fastmcp {peers.FASTMCP_VERSION}"
 MCP_PROXY = f"mcp-proxy {peers.MCP_PROXY_VERSION}"
 MCP_HUB = f"mcp-hub {peers.MCP_HUB_VERSION}"
+MCP_PROXY_JS = f"mcp-proxy {peers.MCP_PROXY_JS_VERSION} (npm)"
+SUPERGATEWAY = f"supergateway {peers.SUPERGATEWAY_VERSION}"
 
 BARE_THEN = 3267
 OURS_THEN = 2500
@@ -84,6 +86,8 @@ def calls_on_stdio(town: Town, host: OurHost, backend: list[str]) -> None:
             FASTMCP: peers.fastmcp(town, json.dumps(peers.as_mcp_servers(backend))),
             MCP_PROXY: peers.mcp_proxy(town, backend),
             MCP_HUB: peers.mcp_hub(town, backend),
+            MCP_PROXY_JS: peers.mcp_proxy_js(town, backend),
+            SUPERGATEWAY: peers.supergateway(town, backend),
         }.items():
             measures[name] = measure_of(stack.enter_context(peer))
         found = rounds("Gateways over HTTP, to `echo` of server-everything on stdio", measures, ROUNDS)
