@@ -15,6 +15,7 @@ from kumihimo.domain.notice_channel import Channels
 
 Language = Literal["en", "ja"]
 Admission = Literal["auto", "slots"]
+Count = Annotated[int, msgspec.Meta(ge=1)]
 Level = Literal["debug", "info", "warning", "error"]
 LEVELS: tuple[Level, ...] = ("debug", "info", "warning", "error")
 PROJECT_FILE = "kumi.toml"
@@ -80,7 +81,7 @@ class RunnerSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[runner]`: which server it asks, how many instances it starts at once, and of which agents."""
 
     server: str | None = None
-    max_concurrent: int | None = None
+    max_concurrent: Count | None = None
     agents: dict[str, RunnerAgent] = msgspec.field(default_factory=dict[str, RunnerAgent])
 
 
@@ -128,10 +129,10 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     db: str | None = None
     lang: Language | None = None
-    max_concurrent: int | None = None
+    max_concurrent: Count | None = None
     admission: Admission | None = None
-    silence_timeout_ms: int | None = None
-    check_timeout_ms: int | None = None
+    silence_timeout_ms: Count | None = None
+    check_timeout_ms: Count | None = None
     project: ProjectSection | None = None
     clients: dict[str, Client] | None = None
     agents: dict[str, AgentDefinition] | None = None
@@ -302,30 +303,28 @@ def _read(path: Path) -> File:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(str(path), "toml", reason=str(error)) from None
     try:
-        return msgspec.convert(found, File)
+        file = msgspec.convert(found, File)
     except msgspec.ValidationError as error:
-        raise _located(path, raw.decode(), str(error)) from None
+        from kumihimo.domain.setting_mistakes import located
+
+        raise located(path, raw.decode(), str(error)) from None
+    if file.clients or file.agents:
+        _require_clients(file, path, raw.decode())
+    return file
 
 
-def _located(path: Path, text: str, reason: str) -> ConfigError:
-    """The mistake with its line, found by the last key that the message names."""
-    import re
+def _require_clients(file: File, path: Path, text: str) -> None:
+    from kumihimo.domain.setting_mistakes import require_client, require_known_clients
 
-    keys = re.findall(r"`(?:\$\.)?([^`]*)`", reason)
-    key = keys[0].rpartition(".")[2].strip("[]") if "unknown field" in reason and keys else (keys[-1] if keys else "")
-    key = re.split(r"[.\[]", key)[-1].rstrip("]") if "unknown field" not in reason else key
-    wanted = re.compile(rf"(^|[.\[\s]){re.escape(key)}\s*(=|\])")
-    numbered = [n for n, line in enumerate(text.splitlines(), 1) if key and wanted.search(line)]
-    where = f"{path}:{numbered[0]}" if numbered else str(path)
-    if "unknown field" in reason:
-        return ConfigError(where, "unknown_key", key=key, near=None)
-    return ConfigError(where, "bad_setting", reason=reason)
+    require_known_clients(path, text, file.clients or {})
+    for name, agent in (file.agents or {}).items():
+        require_client(path, text, name, agent.client)
 
 
 def _database(asked: str | None, data: Path) -> str:
     if asked is None:
         return str(data / "kumi.db")
-    if asked.startswith(("postgresql://", "postgres://")):
+    if "://" in asked:
         return asked
     return str(Path(asked).expanduser().absolute())
 
@@ -338,7 +337,7 @@ def _language(asked: str | None, environ: Mapping[str, str]) -> Language:
     if asked is None:
         return _locale(environ)
     if asked not in ("en", "ja"):
-        raise ConfigError("lang", "bad_language", value=asked)
+        raise ConfigError("KUMI_LANG", "bad_language", value=asked)
     return asked
 
 
@@ -352,22 +351,18 @@ def _positive(name: str, value: int | str) -> int:
         return value
     if isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0:
         return int(value)
-    raise ConfigError(name, "bad_setting", reason=f"{value!r} is not a number above 0")
+    raise ConfigError(f"KUMI_{name.upper()}", "bad_value", reason=f"{value!r} is not a number above 0")
 
 
 def _runner(repository: RunnerSection, user: RunnerSection) -> RunnerSection:
     most = user.max_concurrent if repository.max_concurrent is None else repository.max_concurrent
-    return RunnerSection(
-        repository.server or user.server,
-        None if most is None else _positive("runner.max_concurrent", most),
-        {**user.agents, **repository.agents},
-    )
+    return RunnerSection(repository.server or user.server, most, {**user.agents, **repository.agents})
 
 
 def _admission(value: str) -> Admission:
     if value == "auto" or value == "slots":
         return value
-    raise ConfigError("admission", "bad_setting", reason=f"{value!r} is neither 'auto' nor 'slots'")
+    raise ConfigError("KUMI_ADMISSION", "bad_value", reason=f"{value!r} is neither 'auto' nor 'slots'")
 
 
 def _require_own(repository: File, folder: Path) -> None:
@@ -387,7 +382,7 @@ def _log(section: LogSection, flags: Flags, environ: Mapping[str, str]) -> LogSe
     asked = "debug" if _verbose(flags, environ) else environ.get("KUMI_LOG") or section.level
     level = next((level for level in LEVELS if level == asked), None)
     if level is None:
-        raise ConfigError("KUMI_LOG", "bad_setting", reason=f"{asked!r} is none of {', '.join(LEVELS)}")
+        raise ConfigError("KUMI_LOG", "bad_value", reason=f"{asked!r} is none of {', '.join(LEVELS)}")
     return msgspec.structs.replace(section, level=level)
 
 

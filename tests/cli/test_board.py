@@ -69,6 +69,8 @@ def test_decisions_reach_agents_only_while_they_are_active(shop: Kumi, tmp_path:
     note = tmp_path / "note.md"
     note.write_text("From a file.")
     shop("memory", "add", "linter", "--category", "tooling", "--title", "Use ruff", "--content", f"@{note}")
+    # No name of a file is so long: it is what it says.
+    assert shop("task", "add", "A long one", "--description", "@" + "a" * 5000).code == 0
     shop("memory", "add", "later", "--category", "rule", "--title", "Not yet", "--status", "draft")
     assert shop("memory", "show", "linter", "--json").json["content"] == "From a file."
     assert "Use ruff" in (text := shop("memory", "preview").out)

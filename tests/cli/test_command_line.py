@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pty
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from kumihimo.domain import errors
 from kumihimo.surfaces.cli.exit_codes import exit_code
+from kumihimo.surfaces.cli.verbs import GROUPS, VERBS, WAYS
 from tests.cli.conftest import Kumi
 
 PROGRAM = [sys.executable, "-m", "kumihimo"]
@@ -36,6 +39,13 @@ def test_every_kind_of_error_has_its_exit_code() -> None:
         errors.PermissionDenied("x"): 1,
     }
     assert {error.code: exit_code(error) for error in table} == {error.code: code for error, code in table.items()}
+
+
+@pytest.mark.parametrize("words", [(), ("task",)])
+def test_a_command_without_a_verb_shows_the_whole_help_and_no_error(kumi: Kumi, words: tuple[str, ...]) -> None:
+    shown = kumi(*words)
+    assert (shown.code, shown.out) == (2, "")
+    assert shown.err == kumi(*words, "--help").out
 
 
 @pytest.mark.parametrize(
@@ -67,6 +77,13 @@ def test_a_mistake_ends_with_its_code_and_says_what_to_do(
     assert hint in ended.err
     assert ended.out == ""
     assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("words", [(), ("group",), ("run",), ("mcp",), ("hub",)])
+def test_a_command_line_that_names_no_verb_is_shown_all_of_them(kumi: Kumi, words: tuple[str, ...]) -> None:
+    ended = kumi(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.strip() == kumi(*words, "--help").out.strip()
 
 
 def test_flags_stand_before_or_after_the_verb(shop: Kumi, tmp_path: Path) -> None:
@@ -112,7 +129,13 @@ def test_settings_come_from_the_repository_before_the_users_own(shop: Kumi, home
         ("[clients.codex]\ncommand = 'codex'\n", "kumi.toml:2"),
         ("lang = 'fr'\n", "kumi.toml:1"),
         ("admission = 'never'\n", "kumi.toml:1"),
+        ("\nmax_concurrent = 0\n", "kumi.toml:2"),
+        ("silence_timeout_ms = -1\n", "kumi.toml:1"),
+        ("[agents.a]\nclient = 'codex'\n[agents.b]\nclient = 'clod'\n", "kumi.toml:4"),
         ("\xff", "kumi.toml"),
+        ("\n[clients.codx]\ncommand = ['x']\n", "kumi.toml:2"),
+        ("[clients]\nclod = {command = ['x']}\n", "kumi.toml:2"),
+        ("clients.clod.command = ['x']\n", "Known clients: claude-code"),
     ],
 )
 def test_a_mistake_in_a_file_is_named_with_its_line(shop: Kumi, content: str, said: str) -> None:
@@ -135,7 +158,10 @@ def test_every_global_flag_has_its_variable(shop: Kumi, monkeypatch: pytest.Monk
 
 def test_a_bad_value_in_the_environment_is_a_configuration_error(shop: Kumi, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUMI_MAX_CONCURRENT", "none")
-    assert shop("task", "ls").code == 3
+    ended = shop("task", "ls")
+    assert ended.code == 3
+    assert "KUMI_MAX_CONCURRENT" in ended.err
+    assert "Mend the file" not in ended.err
 
 
 def test_a_database_that_can_not_be_used_ends_with_4_and_is_left_alone(shop: Kumi, tmp_path: Path) -> None:
@@ -164,11 +190,29 @@ def test_a_verb_without_a_project_says_how_to_get_one(kumi: Kumi) -> None:
     assert "kumi init" in ended.err
 
 
+def test_a_list_of_verbs_says_of_each_a_whole_sentence(kumi: Kumi) -> None:
+    from kumihimo.surfaces.cli.verbs import GROUPS
+
+    for words in ((), *(path.split() for path in GROUPS)):
+        said = kumi(*words, "--help").out.partition("\nCommands:\n")[2]
+        rows = re.sub(r"\n {4,}", " ", said.partition("\n\n")[0]).strip().splitlines()
+        assert rows, words
+        assert [row for row in rows if not row.endswith(".") or row.endswith("...")] == []
+
+
 def test_help_has_examples_and_costs_no_database(kumi: Kumi, home: Path) -> None:
     for words in ((), ("--help",), ("task", "--help"), ("task", "add", "--help"), ("-h",)):
         assert kumi(*words).code in (0, 2)
     assert "kumi task add 'Log in" in kumi("task", "add", "--help").out
     assert not home.exists()
+
+
+def test_every_verb_and_every_group_of_verbs_has_an_example_in_its_help(kumi: Kumi) -> None:
+    everything = [(), *((words,) for words in GROUPS), *(verb.words.split() for verb in (*VERBS, *WAYS))]
+    without = [
+        words for words in everything if "\n    kumi " not in kumi(*words, "--help").out.partition("Examples:")[2]
+    ]
+    assert without == []
 
 
 def run_process(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -220,3 +264,65 @@ def test_a_bug_of_ours_is_told_apart_from_a_mistake(shop: Kumi, monkeypatch: pyt
     ended = shop("task", "ls")
     assert (ended.code, "Kumihimo itself" in ended.err, "Traceback" in ended.err) == (1, True, False)
     assert "Traceback" in shop("task", "ls", "-v").err
+
+
+def test_what_the_system_refuses_is_no_mistake_of_ours(shop: Kumi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: object) -> object:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kumihimo.surfaces.cli.invocation.open_board", full)
+    ended = shop("task", "ls")
+    assert (ended.code, "Kumihimo itself" in ended.err, "No space left" in ended.err) == (1, False, True)
+    assert "システム" in shop("--lang", "ja", "task", "ls").err
+
+
+@pytest.mark.parametrize("words", [("agent", "ls", "--json"), ("agent", "ls"), ("--version",)])
+def test_output_that_can_not_be_written_is_told_as_such(shop: Kumi, words: tuple[str, ...]) -> None:
+    # As in a shell: what is printed waits until the end.
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [*PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, text=True, env=environment, timeout=60, check=False
+        )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("error: The output could not be written: [Errno 28]")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("task", "add", "x", "--priority", "17"),
+        ("task", "ls", "--limit", "many"),
+        ("task", "ls", "7", "8"),
+        ("task", "ls", "--limit"),
+        ("task", "add", "x", "--no-such"),
+        ("task", "add"),
+        ("agent", "ls", "--json=1"),
+        ("mcp", "serve", "--toolset", "resident"),
+    ],
+)
+def test_a_mistake_in_the_command_line_is_told_in_japanese(shop: Kumi, words: tuple[str, ...]) -> None:
+    ended = shop("--lang", "ja", *words)
+    assert ended.code == 2
+    # Names and values stay as they are; the sentence around them has no word of English.
+    plain = re.sub(r"`[^`]*`|'[^']*'|--[a-z-]+|[A-Z_]+|resident", "", ended.err)
+    assert not re.search("[a-z]{2}", plain), ended.err
+
+
+def test_long_text_that_is_no_text_is_named_by_its_option(shop: Kumi) -> None:
+    assert "'description'" in shop("task", "add", "x", "--description", "-", stdin=b"\xff\xfe").err
+    assert "'dir'" in shop("project", "add", "y", "--dir", "/nowhere/at/all").err
+
+
+def test_an_agent_that_is_named_to_a_server_that_is_nobody_is_warned_of() -> None:
+    ended = run_process("mcp", "serve", "--toolset", "lead", "--agent-id", "agt_x", KUMI_LANG="en")
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert ended.stderr.startswith("warning: --agent-id")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_were_closed_are_no_obstacle(shop: Kumi, closed: str) -> None:
+    command = shlex.join([*PROGRAM, "task", "add", "in the dark"])
+    assert subprocess.run(["/bin/sh", "-c", f"{command} {closed}"], timeout=60, check=False).returncode == 0
+    assert "in the dark" in shop("task", "ls").out

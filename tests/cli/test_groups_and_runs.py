@@ -126,6 +126,14 @@ def test_a_plan_from_a_file_runs_stage_by_stage(terminal: Terminal) -> None:
     assert terminal("group", "sequential", group, plan, code=6).err
 
 
+@pytest.mark.parametrize("plan", ["5", '"x"', "null", "{", "[1]"])
+def test_a_plan_that_is_none_is_a_bad_argument(terminal: Terminal, plan: str) -> None:
+    (terminal.folder / "plan.json").write_text(plan)
+    refused = terminal("group", "sequential", terminal.group("sequential"), "plan.json", code=2)
+    assert "Kumihimo itself" not in refused.err
+    assert find_running(terminal.home) is None
+
+
 def test_a_plan_that_stops_after_a_failure_fails_the_command(terminal: Terminal) -> None:
     plan = terminal.gate("plan.json")
     tasks = [[terminal.script().failure()], [terminal.script("never")]]

@@ -77,8 +77,11 @@ def test_a_call_shows_what_came_and_fails_where_it_failed(kumi: Kumi, here: Path
         assert failed.code == 1
         assert code in failed.err
         assert kumi("hub", "call", tool, "--json").json["error"]["code"] == code
-    for bad in ("{not json", "[1]", "7"):
+    for bad in ("{not json", "[1]", "7", '{"a": "\udcff"}', "[" * 5000):
         assert kumi("hub", "call", "alpha:add", bad).code == 2
+    assert kumi("hub", "call", "alpha:\udcff").code == 2
+    missed = kumi("hub", "call", "alpha:add", "@no-such-file.json")
+    assert (missed.code, "no-such-file.json" in missed.err) == (2, True)
     assert not any(map(alive, alpha.pids))
 
 
@@ -118,6 +121,19 @@ def test_stats_tell_what_the_schemas_cost_and_what_is_too_much(kumi: Kumi, here:
     assert "10" in kumi("hub", "stats").err
 
 
+def test_a_list_of_tools_says_of_which_servers_there_are_none_in_it(kumi: Kumi, here: Path) -> None:
+    assert here.is_dir()
+    found = kumi("hub", "tools", "add")
+    assert found.code == 0
+    assert "alpha:add" in found.out
+    assert "missing here: ghost: " in found.err
+    assert [it["server"] for it in kumi("hub", "tools", "--json").json["unreachable"]] == ["ghost"]
+    assert kumi("hub", "tools", "--server", "alpha").err == ""
+    assert kumi("hub", "rm", "ghost").code == 0
+    assert kumi("hub", "tools", "add").err == ""
+    assert kumi("hub", "tools", "no-tool-is-called-so", "--json").json == {"tools": [], "unreachable": []}
+
+
 def test_servers_are_added_and_taken_out(kumi: Kumi, home: Path, tmp_path: Path, alpha: Scripted) -> None:
     script = tmp_path / "alpha.json"
     command = [sys.executable, "-I", "-S", str(SERVER), str(script)]
@@ -125,7 +141,8 @@ def test_servers_are_added_and_taken_out(kumi: Kumi, home: Path, tmp_path: Path,
     assert added.code == 0
     assert "kumi hub test late" in added.out
     assert kumi("hub", "call", "late:add", '{"a": 1}').code == 0
-    assert kumi("hub", "add", "late", "--", "x").code == 3
+    taken = kumi("hub", "add", "late", "--", "x")
+    assert (taken.code, "server is called 'late' already" in taken.err) == (2, True)
     assert kumi("hub", "add", "api", "--url", "ws://127.0.0.1:9/mcp", "--header", "A=b", "--json").json["name"] == "api"
     entries = {it["name"]: it for it in yaml.safe_load((tmp_path / "shop/mcp.config.yaml").read_text())["servers"]}
     assert entries["late"]["env"] == {"KEY": "${LANG}"}
@@ -137,10 +154,23 @@ def test_servers_are_added_and_taken_out(kumi: Kumi, home: Path, tmp_path: Path,
     }
     assert kumi("hub", "rm", "api").code == 0
     assert [it["name"] for it in kumi("hub", "ls", "--json").json["servers"]] == ["late"]
-    assert kumi("hub", "rm", "api").code == 3
-    for bad in (["x"], ["x", "--url", "http://a", "--", "b"], ["x", "--env", "novalue", "--", "b"]):
+    for verb in ("rm", "login", "logout"):
+        gone = kumi("hub", verb, "lat")
+        assert (gone.code, "Did you mean 'late'?" in gone.err) == (5, True)
+    before = (tmp_path / "shop/mcp.config.yaml").read_text()
+    for bad in (
+        ["x"],
+        ["x", "--url", "http://a", "--", "b"],
+        ["x", "--env", "novalue", "--", "b"],
+        ["x", "--url", "htp://a"],
+        ["x", "--url", "example.com/mcp"],
+        ["x", "--url", "http://a", "--env", "A=b"],
+        ["x", "--header", "A=b", "--", "b"],
+        ["x", "--transport", "sse", "--", "b"],
+        ["a:b", "--", "x"],
+    ):
         assert kumi("hub", "add", *bad).code == 2
-    assert kumi("hub", "add", "a:b", "--", "x").code == 3
+    assert (tmp_path / "shop/mcp.config.yaml").read_text() == before
     assert kumi("hub", "add", "new", "--", "${NO_SUCH_THING}").code == 3
 
 
@@ -204,10 +234,26 @@ def test_servers_of_other_clients_are_taken_over_and_what_is_not_is_told(
     }
     assert next(row["detail"] for row in planned if row["name"] == "github") == "GITHUB_KEY"
     assert (shop / "mcp.config.yaml").read_text() == before
-    assert kumi("hub", "import", "nothing-of-that-name").code == 0
+    nothing = kumi("hub", "import", "file", "--dry-run")
+    assert (nothing.code, "Did you mean 'files'?" in nothing.err) == (5, True)
+    assert kumi("hub", "import", "files", "nothing-of-that-name").code == 5
+    assert kumi("hub", "import", "kumihimo").code == 0
+    stranger = kumi("hub", "import", "--client", "curser")
+    assert (stranger.code, "claude-code, cursor, vscode" in stranger.err, "'cursor'?" in stranger.err) == (
+        2,
+        True,
+        True,
+    )
     assert (shop / "mcp.config.yaml").read_text() == before
     monkeypatch.setenv("GITHUB_KEY", "secret")
     assert "files" in kumi("hub", "import").out
     assert [it["name"] for it in kumi("hub", "ls", "--json").json["servers"]] == ["taken", "files", "github"]
     assert "secret" not in (shop / "mcp.config.yaml").read_text()
     assert {row["outcome"] for row in kumi("hub", "import", "--client", "codex", "--json").json["servers"]} == set()
+
+
+def test_arguments_that_the_shell_has_spoilt_are_told_with_how_to_quote_them(kumi: Kumi) -> None:
+    typed = kumi("hub", "call", "files:list", "{path: .}")
+    assert typed.code == 2
+    assert """between single quotes: '{"path": "."}'""" in typed.err
+    assert "一重引用符" in kumi("--lang", "ja", "hub", "call", "files:list", "{path: .}").err

@@ -77,5 +77,5 @@ def test_a_server_that_needs_no_login_and_one_that_is_not_there_are_told(kumi: K
     assert kumi("hub", "add", "here", "--", "true").code == 0
     for verb in ("login", "logout"):
         assert kumi("hub", verb, "here").code == 1
-        assert kumi("hub", verb, "nobody").code == 3
+        assert kumi("hub", verb, "nobody").code == 5
     assert tmp_path.is_dir()

@@ -68,7 +68,7 @@ def test_every_problem_that_the_code_names_has_a_sentence() -> None:
                     named.add(str(problem.value))
     assert "too_long" in named
     assert named <= set(problems("en")), named - set(problems("en"))
-    assert set(problems("en")) - named <= {"near"}, "a sentence that nobody says"
+    assert set(problems("en")) - named <= {"near", "possible", "final"}, "a sentence that nobody says"
 
 
 def test_the_tree_at_the_top_of_the_errors_is_the_tree_below_it() -> None:
@@ -80,3 +80,14 @@ def test_a_message_says_what_was_probably_meant() -> None:
     error = errors.AgentNotFound("reviewr", "reviewer")
     assert render(error, "en") == "No agent is called 'reviewr'. Did you mean 'reviewer'? `kumi agent ls` shows them."
     assert "もしかして「reviewer」" in render(error, "ja")
+
+
+@pytest.mark.parametrize(
+    ("allowed", "told"), [(["todo", "cancelled"], "Possible: todo, cancelled."), ([], "Nothing follows on 'done'.")]
+)
+def test_a_move_that_is_refused_tells_the_ways_there_are_and_where_there_are_none(
+    allowed: list[str], told: str
+) -> None:
+    error = errors.IllegalTransition("task", 1, "done", "in_progress", allowed)
+    assert render(error, "en").endswith(f"'in_progress' is not possible from there. {told}")
+    assert ": ." not in render(error, "ja")

@@ -160,7 +160,8 @@ def offer(request: dict) -> None:
         say({"id": number, "result": {"prompts": SCRIPT.get("prompts", [])}})
     elif method == "prompts/get":
         said = f"good day {params['arguments'].get('who')}"
-        say({"id": number, "result": {"messages": [{"role": "user", "content": {"type": "text", "text": said}}]}})
+        filled = {"messages": [{"role": "user", "content": {"type": "text", "text": said}}]}
+        say({"id": number, "result": SCRIPT.get("filled", filled)})
     elif method == "resources/list":
         say({"id": number, "result": {"resources": SCRIPT.get("resources", [])}})
     elif method == "resources/templates/list":

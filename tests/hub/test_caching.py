@@ -108,6 +108,18 @@ def test_a_time_that_is_none_keeps_nothing_and_refuses_nothing(tmp_path: Path, m
     run(reads())
 
 
+@pytest.mark.parametrize("more", [{"ttlMs": "soon"}, {"ttlMs": True}, {"ttlMs": None}, {"cacheScope": None}])
+def test_a_resource_with_a_time_that_is_none_is_read_all_the_same(tmp_path: Path, more: dict[str, Any]) -> None:
+    alpha = Scripted(tmp_path, "alpha", reading=more)
+
+    async def reads() -> None:
+        async with Hub(servers=[alpha.config]) as hub:
+            read = [await hub.read_resource("note://one", "alpha") for _ in range(2)]
+            assert [contents[0]["text"] for contents in read] == ["read 1", "read 2"]
+
+    run(reads())
+
+
 def test_a_resource_is_kept_only_where_its_server_puts_a_time_on_it(tmp_path: Path) -> None:
     resources = [{"uri": "note://one", "name": "one"}]
     kept = Scripted(tmp_path, "kept", resources=resources, reading={"ttlMs": 1000})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def test_a_bare_name_works_where_one_server_has_it_and_lists_the_choices_where_t
     run(names())
 
 
-@pytest.mark.parametrize("name", ["alpha:ecko", "nobody", "nobody:echo", "", ":", "alpha:"])
+@pytest.mark.parametrize("name", ["alpha:ecko", "alhpa:echo", "nobody", "nobody:x", "", ":", "alpha:", "n" * 100_000])
 def test_a_name_that_nobody_has_is_told_with_what_comes_near(tmp_path: Path, name: str) -> None:
     alpha = Scripted(tmp_path, "alpha", {"name": "echo"})
 
@@ -91,7 +92,8 @@ def test_a_name_that_nobody_has_is_told_with_what_comes_near(tmp_path: Path, nam
             answer = await hub.execute_tool(name)
             assert code(answer) is Code.TOOL_NOT_FOUND
             assert answer.error is not None
-            assert ("alpha:echo" in answer.error.message) == (name in ("alpha:ecko", "alpha:"))
+            assert ("alpha:echo" in answer.error.message) == (name in ("alpha:ecko", "alhpa:echo", "alpha:"))
+            assert len(answer.error.message) < 300
             assert await hub.get_tool(name) is None
             assert not await hub.can_execute(name)
 
@@ -141,6 +143,19 @@ def test_a_schema_that_is_none_leaves_the_judgement_to_its_server(tmp_path: Path
     run(sent())
 
 
+def test_whoever_names_a_server_in_place_of_a_tool_is_told_what_is_missing(tmp_path: Path) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "echo"})
+
+    async def missing() -> None:
+        async with Hub(servers=[alpha.config]) as hub:
+            answer = await hub.execute_tool("alpha")
+            assert code(answer) is Code.TOOL_NOT_FOUND
+            assert answer.error is not None
+            assert "alpha:TOOL" in answer.error.message
+
+    run(missing())
+
+
 def test_deny_wins_over_allow_and_what_is_denied_is_neither_listed_nor_sent(tmp_path: Path) -> None:
     lists = {"allow": ["read", "write"], "deny": ["write"]}
     alpha = Scripted(tmp_path, "alpha", {"name": "read"}, {"name": "write"}, {"name": "other"}, config=lists)
@@ -178,34 +193,6 @@ def test_who_says_what_can_be_carried_out_is_asked_before_anything_is_sent(tmp_p
             assert (await hub.execute_tool("echo", {"n": 2})).success
 
     run(gated())
-
-
-def test_a_tool_of_the_program_itself_is_called_like_any_other() -> None:
-    async def slow(params: Any) -> Any:
-        return {"success": params["fine"], "data": "slow", "error": "not fine"}
-
-    def plain(params: Any) -> str:
-        return f"got {params['x']}"
-
-    async def local() -> None:
-        async with Hub() as hub:
-            hub.register_tool(
-                {"name": "plain", "version": "1.0.0", "input_schema": {"required": ["x"]}, "execute": plain}
-            )
-            hub.register_tool({"name": "slow", "execute": slow}, can_execute=lambda params: "fine" in params)
-            assert (await hub.execute_tool("plain", {"x": 1})).data == "got 1"
-            assert (await hub.execute_tool("local:plain", {"x": 2})).data == "got 2"
-            assert (await hub.execute_tool("slow", {"fine": True})).data == "slow"
-            assert code(await hub.execute_tool("slow", {"fine": False})) is Code.EXECUTION_FAILED
-            assert code(await hub.execute_tool("slow", {})) is Code.CANNOT_EXECUTE
-            assert code(await hub.execute_tool("plain", {})) is Code.INVALID_PARAMS
-            tool = await hub.get_tool("plain")
-            assert tool is not None
-            assert (tool.name, tool.version) == ("local:plain", "1.0.0")
-            with pytest.raises(ValueError, match="has a name"):
-                hub.register_tool({"name": "nothing to call"})
-
-    run(local())
 
 
 def test_a_tool_tells_its_name_description_version_and_schemas(tmp_path: Path) -> None:
@@ -257,8 +244,6 @@ def test_no_more_calls_of_a_batch_run_at_once_than_max_parallel_says(most: int, 
     running, highest = 0, 0
 
     async def work(params: Any) -> None:
-        import asyncio
-
         nonlocal running, highest
         running += 1
         highest = max(highest, running)
@@ -278,8 +263,6 @@ def test_no_more_calls_of_a_batch_run_at_once_than_max_parallel_says(most: int, 
 
 def test_a_call_of_a_batch_whose_execution_itself_breaks_harms_no_other() -> None:
     async def break_it(params: Any) -> None:
-        import asyncio
-
         task = asyncio.current_task()
         assert task is not None
         task.cancel()
@@ -294,6 +277,28 @@ def test_a_call_of_a_batch_whose_execution_itself_breaks_harms_no_other() -> Non
             assert answers[1].data == "fine"
 
     run(batch())
+
+
+def test_what_is_no_name_and_no_batch_is_said_to_be_none() -> None:
+    wrong: Any
+
+    async def told() -> None:
+        nonlocal wrong
+        async with Hub() as hub:
+            for wrong in (None, 7, b"echo", ["echo"]):
+                assert not await hub.can_execute(wrong)
+                with pytest.raises(HubError, match="called by its name") as no_name:
+                    await hub.get_tool(wrong)
+                assert no_name.value.code is Code.INVALID_REQUEST
+            for wrong in (None, 7, "echo", {"tool": "echo"}):
+                with pytest.raises(HubError, match="a list of") as no_batch:
+                    await hub.execute_parallel(wrong)
+                assert no_batch.value.code is Code.INVALID_REQUEST
+            for wrong in ("x", 2.5, True, []):
+                with pytest.raises(HubError, match="max_parallel is a whole number"):
+                    await hub.execute_parallel([], max_parallel=wrong)
+
+    run(told())
 
 
 def test_prompts_and_resources_are_found_by_their_names_and_read(tmp_path: Path) -> None:

@@ -130,6 +130,14 @@ options: {timeout: 9, retryPolicy: {initialDelay: 5, retryableErrors: [TIMEOUT]}
         (3, "servers:\n  - name: [\n", "YAML"),
         (5, "servers:\n  - name: a\n    command: x\n    sandbox:\n      read: [relative]\n", "absolute"),
         (3, "servers:\n  - name: a\n    transport: http\n    command: x\n", "url"),
+        (3, "servers:\n  - name: a\n    url: htp://h/mcp\n", "no address"),
+        (3, "servers:\n  - name: a\n    url: ws://h/mcp\n    transport: http\n", "http://"),
+        (3, "servers:\n  - name: a\n    url: http://h/mcp\n    transport: websocket\n", "ws://"),
+        (4, "servers:\n  - name: a\n    command: x\n    env:\n      1: one\n", "for env"),
+        (4, "servers:\n  - name: a\n    command: x\n    retryPolicy: {maxRetrys: 1}\n", "Did you mean 'maxRetries'"),
+        (4, "servers:\n  - name: a\n    command: x\n    sandbox: {name: x}\n", "'name' is not a setting."),
+        (1, "servers: &again [*again]\n", "table"),
+        (4, "servers:\n  - name: a\n    command: x\n    args: &again [*again]\n", "args"),
     ],
 )
 def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, line: int, text: str, says: str) -> None:
@@ -147,6 +155,8 @@ def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, line: int, te
         (3, '{\n"mcpServers": {\n"a": 5}}', "table"),
         (2, '{"mcpServers":\n [}', "JSON"),
         (3, '{"mcpServers": {"a": {"command": "x",\n"env": {\n"K": "${NOT_SET}"}}}}', "NOT_SET"),
+        (2, '{"mcpServers": {\n"\\ud800": {"command": "x"}}}', "half of a sign"),
+        (2, '{"mcpServers": {\n"a": {"command": "x", "env": {"K": "\\udfff"}}}}', "half of a sign"),
     ],
 )
 def test_a_mistake_in_json_is_named_with_its_line_as_well(tmp_path: Path, line: int, text: str, says: str) -> None:
@@ -154,6 +164,12 @@ def test_a_mistake_in_json_is_named_with_its_line_as_well(tmp_path: Path, line: 
         read(tmp_path, text, ".mcp.json")
     assert f".mcp.json:{line}:" in str(raised.value)
     assert says in str(raised.value)
+
+
+def test_a_file_that_says_the_same_again_and_again_is_read_in_no_time(tmp_path: Path) -> None:
+    members = "".join(f"  - &a{n} [{', '.join([f'*a{n - 1}'] * 9) if n else 'x'}]\n" for n in range(40))
+    with pytest.raises(ConfigError, match="table"):
+        read(tmp_path, f"servers:\n{members}")
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"[" * 5000, None])

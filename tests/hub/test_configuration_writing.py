@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kumihimo.domain.errors import ConfigError
+from kumihimo.domain.errors import ConfigError, NameTaken
 from kumihimo.hub.configuration_writing import add_server, entries_in, remove_server
 
 
@@ -89,7 +89,7 @@ def test_a_name_that_is_taken_and_a_file_that_can_not_be_read_are_told_and_chang
     file = tmp_path / "mcp.config.yaml"
     add_server(file, "one", ENTRY)
     before = file.read_text()
-    with pytest.raises(ConfigError, match="one"):
+    with pytest.raises(NameTaken, match="one"):
         add_server(file, "one", ENTRY)
     assert file.read_text() == before
     for broken in ("servers: [", "- a list\n"):

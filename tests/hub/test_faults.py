@@ -12,7 +12,7 @@ import pytest
 from kumihimo import Hub
 from kumihimo.hub.errors import Code
 from kumihimo.hub.results import Answer
-from tests.hub.hub_kit import IDEMPOTENT, NONE, READ, Scripted, StillTiming, run, until
+from tests.hub.hub_kit import BOUND, IDEMPOTENT, NONE, READ, Scripted, StillTiming, run, until
 from tests.wire.client.client_kit import Peer, greets, http, result
 
 QUICK = {"maxRetries": 2, "initialDelay": 1, "maxDelay": 4, "backoffMultiplier": 2}
@@ -151,16 +151,22 @@ def test_garbage_double_answers_and_wrong_shapes_harm_only_the_call_that_they_an
     run(bad())
 
 
-def test_an_answer_beyond_all_measure_is_not_waited_for_and_the_session_goes_on(tmp_path: Path) -> None:
-    huge = {"name": "huge", "does": "huge", "size": 100_000_000, **READ}
-    alpha = Scripted(tmp_path, "alpha", huge, {"name": "echo"}, config={"retryPolicy": NONE})
+def test_an_answer_beyond_all_measure_is_told_at_once_and_the_session_goes_on(tmp_path: Path) -> None:
+    huge = {"does": "huge", "size": 70_000_000}
+    alpha = Scripted(tmp_path, "alpha", {"name": "read", **huge, **READ}, {"name": "write", **huge}, {"name": "echo"})
 
     async def too_much() -> None:
-        async with Hub(servers=[alpha.config]) as hub:
-            await hub.connect("alpha")
-            assert code(await hub.execute_tool("alpha:huge", timeout_ms=500)) is Code.TIMEOUT
+        # The time of a call is longer than that of this test.
+        async with Hub(servers=[alpha.config | {"timeout": int(BOUND * 2000)}], options={"retryPolicy": QUICK}) as hub:
+            read = await hub.execute_tool("alpha:read")
+            assert code(read) is Code.EXECUTION_FAILED
+            assert read.error is not None
+            assert "more than 67108864 bytes" in read.error.message
+            write = await hub.execute_tool("alpha:write")
+            assert code(write) is Code.DELIVERY_UNKNOWN
+            assert details(write)["cause"] is Code.EXECUTION_FAILED
             assert (await hub.execute_tool("alpha:echo")).success
-        assert len(alpha.pids) == alpha.calls("huge") == 1
+        assert (alpha.calls("read"), alpha.calls("write"), len(alpha.pids)) == (1, 1, 1)
 
     run(too_much())
 
@@ -256,6 +262,33 @@ def test_over_http_a_call_is_sent_again_only_where_that_is_safe(
             answer = await hub.execute_tool("web:work")
             assert code(answer) is expected
             assert peer.methods.count("tools/call") == answer.metadata.attempts == sent
+
+    run(refused())
+
+
+@pytest.mark.parametrize(
+    ("status", "tries"), [("404 Not Found", 1), ("501 Not Implemented", 1), ("502 Bad Gateway", 3)]
+)
+def test_an_address_where_there_is_no_such_server_is_told_at_once_and_what_may_pass_is_tried_again(
+    status: str, tries: int
+) -> None:
+    page = http(b"<!DOCTYPE html><html><body>Nothing here</body></html>", status=status, kind="text/html")
+
+    async def answer(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(page)
+
+    async def refused() -> None:
+        async with (
+            Peer(answer).listening() as url,
+            Hub(servers=[{"name": "web", "url": url.url}], options={"retryPolicy": QUICK}, timing=StillTiming()) as hub,
+        ):
+            found = await hub.execute_tool("web:work")
+            assert found.error is not None
+            assert found.metadata.attempts == tries
+            assert code(found) is (Code.CONNECTION_FAILED if tries == 1 else Code.MAX_RETRIES_EXCEEDED)
+            assert found.error.retryable is (tries > 1)
+            # A page is for a browser: its status says it all.
+            assert found.error.message.endswith(f"web: HTTP {status.replace(' ', ': ', 1)}")
 
     run(refused())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -13,8 +14,9 @@ from typing import NamedTuple
 
 import pytest
 
+from kumihimo import Hub
 from kumihimo.hub.guardian import VARIABLE, Guardian
-from tests.hub.hub_kit import BOUND, alive, run, until
+from tests.hub.hub_kit import BOUND, Scripted, alive, run, until
 from tests.hub.processes import MARK, marked
 
 
@@ -62,6 +64,25 @@ def test_a_hub_whose_guardian_was_killed_ends_its_servers_itself(watch: Watch) -
     watch.process.kill()
     run(watch.guardian.close())
     assert not alive(watch.charge)
+
+
+def test_whoever_stops_waiting_for_the_end_of_a_hub_leaves_nobody_and_no_pipe(tmp_path: Path) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "child", "does": "child"}, stubborn=True)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+
+    async def stop() -> None:
+        async with Hub(servers=[alpha.config]) as hub:
+            pids = [*json.loads((await hub.execute_tool("alpha:child")).data[0]["text"]), *alpha.pids]
+            closing = asyncio.create_task(hub.close())
+            await asyncio.sleep(0)
+            closing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await closing
+            # At once, although they would be given time to end by themselves.
+            assert not any(map(alive, pids))
+
+    run(stop())
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 @pytest.mark.parametrize("begun", [1, 6, 15])

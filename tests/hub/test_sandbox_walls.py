@@ -84,6 +84,16 @@ def test_the_whole_machine_can_be_named_and_what_is_private_stays_so(tmp_path: P
     assert not Path("/tmp/kumihimo-sandbox-test").exists()
 
 
+def test_nobody_behind_walls_sets_what_holds_for_the_whole_machine(tmp_path: Path) -> None:
+    """Root could, without any privilege: the kernel asks for no more than who it is. This one is the server's alone."""
+
+    async def reach() -> None:
+        async with prison(walled(tmp_path, write=["/"]), tmp_path) as hub:
+            assert await attempt(hub, "write", "/proc/sys/kernel/hostname") in ("OSError", "PermissionError")
+
+    run(reach())
+
+
 @pytest.mark.parametrize("network", [False, True])
 def test_there_is_no_network_unless_it_is_asked_for(tmp_path: Path, network: bool) -> None:
     async def reach() -> None:

@@ -175,8 +175,7 @@ class Shop:
 
     def close(self) -> None:
         for client in self._clients:
-            if client.process.poll() is None:
-                client.close()
+            client.close()
         host = self.host
         if host is not None:
             with contextlib.suppress(ProcessLookupError):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from kumihimo.domain.token import Token
 from kumihimo.services.hosting import Running
 from tests.lead.conftest import OpenShop
 from tests.lead.modern import REVISION, TASKS, meta
-from tests.lead.shop import MISSING_GROUP, Lead, Shop, until
+from tests.lead.shop import BOUND_SECONDS, MISSING_GROUP, Lead, Shop, until
 
 
 class HttpLead:
@@ -176,3 +178,30 @@ def test_a_rate_limit_with_a_stated_end_holds_back_its_client_and_no_other(open_
     assert lead.wait(other)["completed"][0]["status"] == "completed"
     assert (lead.status(held)["status"], shop.records("start", "held")) == ("queued", [])
     assert lead.call("cancel_agent", agentId=held)["cancelled"] is True
+
+
+def test_messages_that_are_piped_in_are_answered_though_the_pipe_is_closed(database: str, tmp_path: Path) -> None:
+    shop = Shop(tmp_path, database)
+    try:
+        group = shop.lead().group()
+        calls = [
+            ("run_agents", {"groupId": group, "agents": [{"role": "coder", "prompt": shop.script().prompt()}]}),
+            ("list_roles", {}),
+        ]
+        greeting = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "pipe", "version": "1"}}
+        asked = [("initialize", greeting)] + [
+            ("tools/call", {"name": name, "arguments": arguments}) for name, arguments in calls
+        ]
+        piped = [
+            json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            for number, (method, params) in enumerate(asked)
+        ]
+        done = subprocess.run(
+            [sys.executable, "-m", "kumihimo", "mcp", "serve", "--toolset", "lead"],
+            input="\n".join([*piped, ""]), capture_output=True, text=True, cwd=shop.folder, env=shop.environment,
+            check=True, timeout=BOUND_SECONDS,
+        )  # fmt: skip
+        answers = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+        assert [answers[number]["result"].get("isError") for number in (1, 2)] == [False, False]
+    finally:
+        shop.close()

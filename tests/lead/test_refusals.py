@@ -12,9 +12,7 @@ from tests.mcp.client import RpcRefusal
 
 ONE = [{"role": "coder", "prompt": "x"}]
 STAGES = [{"tasks": ONE}]
-
-
-@pytest.mark.parametrize(
+OF_GROUPS = pytest.mark.parametrize(
     ("tool", "arguments"),
     [
         ("delete_group", {}),
@@ -23,6 +21,9 @@ STAGES = [{"tasks": ONE}]
         ("list_agents", {}),
     ],
 )
+
+
+@OF_GROUPS
 def test_a_group_that_is_not_there_is_not_found(lead: Lead, tool: str, arguments: dict[str, Any]) -> None:
     for group in (MISSING_GROUP, "", "nonsense"):
         if (tool, group) != ("list_agents", ""):
@@ -108,6 +109,29 @@ def test_more_than_the_slots_is_refused_whole(open_shop: OpenShop) -> None:
 def test_a_tool_of_the_other_mode_is_refused(lead: Lead) -> None:
     assert lead.refused("run_agents", groupId=lead.group("sequential"), agents=ONE) == "MODE_MISMATCH"
     assert lead.refused("run_sequential", groupId=lead.group(), stages=STAGES) == "MODE_MISMATCH"
+
+
+@pytest.mark.parametrize("folder", ["/nowhere/at/all", "~nobody-of-that-name/x"])
+def test_a_missing_folder_is_told_after_the_group_and_the_roles(lead: Lead, folder: str) -> None:
+    here = {"role": "coder", "prompt": "x", "workingDirectory": folder}
+    nobody = {**here, "role": "nobody"}
+    for tool, mode, other, wrap, own in (
+        ("run_agents", "concurrent", "sequential", lambda one: {"agents": [one]}, "AGENTS_START_FAILED"),
+        (
+            "run_sequential",
+            "sequential",
+            "concurrent",
+            lambda one: {"stages": [{"tasks": [one]}]},
+            "SEQUENTIAL_START_FAILED",
+        ),
+    ):
+        deleted = lead.group(mode)
+        lead.call("delete_group", groupId=deleted)
+        assert lead.refused(tool, groupId=MISSING_GROUP, **wrap(here)) == "GROUP_NOT_FOUND"
+        assert lead.refused(tool, groupId=deleted, **wrap(here)) == "GROUP_NOT_ACTIVE"
+        assert lead.refused(tool, groupId=lead.group(other), **wrap(here)) == "MODE_MISMATCH"
+        assert lead.refused(tool, groupId=lead.group(mode), **wrap(nobody)) == "ROLE_NOT_FOUND"
+        assert lead.refused(tool, groupId=lead.group(mode), **wrap(here)) == own
 
 
 def test_nothing_to_do_is_refused_by_its_own_code(lead: Lead) -> None:
@@ -197,6 +221,15 @@ def test_a_conversation_that_is_not_there_or_goes_on_is_not_continued(shop: Shop
     lead.ended(running)
 
 
+def test_a_time_is_taken_as_the_number_that_it_is_however_it_is_written(shop: Shop, lead: Lead) -> None:
+    (run,) = lead.run(lead.group(), {"prompt": shop.script().prompt(), "timeout_ms": 60000.0})
+    assert lead.wait(run, timeout_ms=60000.0)["timedOut"] is False
+    assert lead.status(run)["timeout_ms"] == 60000
+    with pytest.raises(RpcRefusal) as refusal:
+        lead.call("wait_agent", agentIds=[run], timeout_ms=0.5)
+    assert refusal.value.code == -32602
+
+
 def test_a_time_that_is_none_is_refused(lead: Lead) -> None:
     for timeout in (0, -1, 10**15):
         wanted = [{**ONE[0], "timeout_ms": timeout}]
@@ -244,3 +277,19 @@ def test_nobody_works_in_the_folders_of_the_home(shop: Shop, lead: Lead) -> None
         wish = {"role": "coder", "prompt": "x", "workingDirectory": str(folder)}
         assert lead.refused("run_agents", groupId=group, agents=[wish]) == "AGENTS_START_FAILED"
         assert lead.call("list_agents", groupId=group)["total"] == 0
+
+
+@OF_GROUPS
+def test_a_prefix_of_several_groups_is_a_group_that_is_not_found(
+    lead: Lead, tool: str, arguments: dict[str, Any]
+) -> None:
+    lead.group()
+    lead.group()
+    assert lead.refused(tool, groupId="grp-", **arguments) == "GROUP_NOT_FOUND"
+
+
+def test_a_person_is_no_role_and_is_not_proposed_as_one(shop: Shop, lead: Lead) -> None:
+    shop.kumi("agent", "add", "petra", "--type", "human")
+    wanted = [{"role": "petra", "prompt": "x"}]
+    assert lead.refused("run_agents", groupId=lead.group(), agents=wanted) == "ROLE_NOT_FOUND"
+    assert "Did you mean" not in lead.call("run_agents", groupId=lead.group(), agents=wanted)["message"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from kumihimo.testing.scripts import is_alive
+from tests.lead.conftest import OpenShop
 from tests.lead.shop import ROLES, Lead, Shop, until
 
 SEEN = {
@@ -175,6 +177,13 @@ def test_the_output_is_read_page_by_page_to_its_end(shop: Shop, lead: Lead) -> N
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("limit", [0, -1, -(2**40)])
+def test_no_lines_or_fewer_are_refused_as_lists_refuse_them(shop: Shop, lead: Lead, limit: int) -> None:
+    (run,) = lead.run(lead.group(), shop.script().lines(3))
+    lead.ended(run)
+    assert lead.refused("get_agent_output", agentId=run, limit=limit) == "INVALID_VALUE"
+
+
 def test_the_output_of_a_running_agent_goes_on_from_its_cursor(shop: Shop, lead: Lead) -> None:
     gate = shop.gate()
     (run,) = lead.run(lead.group(), shop.script().say("first").wait(gate).say("second"))
@@ -251,3 +260,17 @@ def test_every_run_that_is_over_has_its_proof(shop: Shop, lead: Lead) -> None:
         proof = json.loads(file.read_text())
         assert (proof["run"], proof["exit_code"]) == (run, code)
         assert len(proof["prompt_sha256"]) == 64
+
+
+def test_a_folder_may_be_named_from_the_users_home(
+    open_shop: OpenShop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "user" / "there").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    shop = open_shop()
+    lead = shop.lead()
+    (run,) = lead.run(lead.group(), {"prompt": shop.script().prompt(), "workingDirectory": "~/there"})
+    assert lead.status(run)["workingDirectory"] == str(tmp_path / "user" / "there")
+    lead.ended(run)
+    wish = {"role": "coder", "prompt": "x", "workingDirectory": "~nobody-of-this-name/there"}
+    assert lead.refused("run_agents", groupId=lead.group(), agents=[wish]) == "AGENTS_START_FAILED"

@@ -126,6 +126,7 @@ def test_a_stage_is_told_the_summaries_and_responses_of_the_one_before(shop: Sho
         shop.script("s1").report_result(summary="Drew the plan.", response="Two rooms, one door."),
         shop.script("s2").report_result("failure", "No paint.", errorMessage="the shop is shut"),
         shop.script("s3").say("Said at the end."),
+        shop.script("s4").exit(3),
     ]
     second = {"prompt": shop.script("builder").report_result(summary="Built it.").prompt("Build it."), "role": "coder"}
     third = {"prompt": shop.script("judge").prompt("Judge it."), "role": "coder"}
@@ -137,7 +138,15 @@ def test_a_stage_is_told_the_summaries_and_responses_of_the_one_before(shop: Sho
     planned = lead.call("run_sequential", groupId=lead.group("sequential"), stages=stages).data
     lead.wait(*(agent["agentId"] for agent in planned["agents"]))
     told = _prompt(shop, "builder")
-    for part in ("Drew the plan.", "Two rooms, one door.", "No paint.", "the shop is shut", "Said at the end."):
+    for part in (
+        "Drew the plan.",
+        "Two rooms, one door.",
+        "No paint.",
+        "the shop is shut",
+        "Said at the end.",
+        ": failed",
+        "exit code 3",
+    ):
         assert part in told
         assert told.index(part) < told.index("Build it.")
     own = planned["stages"][1]["agentIds"][0]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.lead.modern import ModernClient
@@ -97,6 +99,15 @@ def test_a_task_whose_time_is_up_completes_with_what_is_not_done(shop: Shop, lea
     lead.wait(run)
 
 
+def test_a_task_may_be_patient_beyond_all_time(shop: Shop, lead: Lead, modern: ModernClient) -> None:
+    gate = shop.gate()
+    (run,) = lead.run(lead.group(), shop.script().wait(gate))
+    tasks = [modern.call("wait_agent", agentIds=[run], timeout_ms=10**digits)["taskId"] for digits in (18, 25)]
+    assert [_get(modern, task)["status"] for task in tasks] == ["working", "working"]
+    gate.touch()
+    assert [_result(modern, task)["structuredContent"]["timedOut"] for task in tasks] == [False, False]
+
+
 def test_cancelling_a_task_harms_nobody(shop: Shop, lead: Lead, modern: ModernClient) -> None:
     gate = shop.gate()
     (run,) = lead.run(lead.group(), shop.script("unharmed").wait(gate))
@@ -110,7 +121,10 @@ def test_cancelling_a_task_harms_nobody(shop: Shop, lead: Lead, modern: ModernCl
 
 
 def test_a_task_that_nobody_gave_is_unknown(modern: ModernClient) -> None:
-    for task in ("none", "wait-", "wait-AAAA", "wait-🦊"):
+    beyond = "wait-" + base64.urlsafe_b64encode(
+        msgspec.msgpack.encode([["exec_1"], "all", None, 2**62])
+    ).decode().strip("=")
+    for task in ("none", "wait-", "wait-AAAA", "wait-🦊", beyond):
         for method in ("tasks/get", "tasks/cancel"):
             with pytest.raises(RpcRefusal) as refusal:
                 modern.request(method, taskId=task)

@@ -44,13 +44,32 @@ def test_a_repository_can_not_open_the_doors(tmp_path: Path) -> None:
         load(Flags(), {"KUMI_HOME": str(tmp_path / "home")}, tmp_path)
 
 
-def test_with_a_certificate_everything_is_encrypted(tmp_path: Path) -> None:
-    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+def certified(folder: Path) -> tuple[Path, Path]:
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
          "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)],
         check=True, capture_output=True,
     )  # fmt: skip
+    return certificate, key
+
+
+def test_a_certificate_in_this_folder_is_found_by_what_goes_on_without_us(tmp_path: Path) -> None:
+    certified(tmp_path)
+    environment = {"KUMI_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "KUMI_LANG": "en"}
+    kumi = [sys.executable, "-m", "kumihimo"]
+    told = subprocess.run(
+        [*kumi, "up", "--detach", "--port", "0", "--certificate", "certificate.pem", "--key", "key.pem"],
+        text=True, capture_output=True, env=environment, cwd=tmp_path, timeout=60, check=False,
+    )  # fmt: skip
+    try:
+        assert "https://127.0.0.1:" in told.stdout, told.stderr
+    finally:
+        subprocess.run([*kumi, "down"], env=environment, cwd=tmp_path, timeout=60, check=False)
+
+
+def test_with_a_certificate_everything_is_encrypted(tmp_path: Path) -> None:
+    certificate, key = certified(tmp_path)
     process = up(tmp_path / "home", "--certificate", str(certificate), "--key", str(key))
     assert process.stdout is not None
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -56,8 +57,12 @@ class StdioClient:
             "capabilities": self.capabilities,
             "clientInfo": {"name": "test", "version": "1"},
         }
-        self.greeting = self.request("initialize", client)
-        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        try:
+            self.greeting = self.request("initialize", client)
+            self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -72,11 +77,11 @@ class StdioClient:
         assert self.process.stdin
         assert self.process.stdout
         assert self.process.stderr
-        self.process.stdin.close()
-        code = self.process.wait(30)
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return code
+        with contextlib.closing(self.process.stdout), contextlib.closing(self.process.stderr):
+            # Who has ended takes nothing any more.
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
+            return self.process.wait(30)
 
     def stop(self, number: signal.Signals) -> int:
         self.process.send_signal(number)

@@ -140,3 +140,13 @@ def test_a_refusal_is_in_the_language_that_the_caller_reads(door: HttpDoor) -> N
 
     assert told(None) == told("en-GB,en;q=0.9") == told("fr")
     assert told("ja-JP,ja;q=0.9,en;q=0.5") != told("en")
+
+
+def test_what_the_doctor_finds_is_in_the_language_that_the_caller_reads(door: HttpDoor) -> None:
+    def found(language: str) -> dict[str, str]:
+        checks = json.loads(api(door, "board/doctor", {}, **{"accept-language": language}).body)["checks"]
+        return {check["name"]: check["detail"] for check in checks}
+
+    english, japanese = found("en"), found("ja")
+    assert "free" in english["disk"]
+    assert "空き" in japanese["disk"]

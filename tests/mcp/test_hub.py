@@ -54,8 +54,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
     made = Place(tmp_path)
     yield made
     for client in made.clients:
-        if client.process.poll() is None:
-            client.close()
+        client.close()
 
 
 def called(client: StdioClient, name: str, /, **arguments: Any) -> Any:
@@ -103,10 +102,18 @@ def test_the_ten_tools_reach_what_is_behind_the_hub(place: Place) -> None:
     assert [(it["name"], it["calls"], it["tools"]) for it in used["servers"]] == [("alpha", 2, 2), ("beta", 1, 1)]
     assert used["schemaTokens"] == sum(it["schemaTokens"] for it in used["servers"]) > 20
     assert used["overBudget"] is False
+    assert hub.process.stdin
+    assert hub.process.stderr
+    hub.process.stdin.close()
+    said = hub.process.stderr.read()
+    hub.close()
+    # Who starts us reads there what went wrong.
+    assert said == b""
 
 
 def test_a_failed_call_is_an_error_that_says_why_and_whether_to_try_again(place: Place) -> None:
     place.server("alpha", {"name": "add", "inputSchema": ADD}, {"name": "bad", "does": "error"})
+    place.server("gone", config={"command": "/no/such/program"})
     hub = place.client()
     result = hub.request("tools/call", {"name": "hub_call", "arguments": {"tool": "alpha:add", "params": {"a": "x"}}})
     assert result["isError"] is True
@@ -118,10 +125,12 @@ def test_a_failed_call_is_an_error_that_says_why_and_whether_to_try_again(place:
         ("hub_describe", {"tool": "alpha:nope"}, "TOOL_NOT_FOUND"),
         ("hub_read_resource", {"server": "alpha", "uri": "note://none"}, "RESOURCE_NOT_FOUND"),
         ("hub_search", {"server": "nobody"}, "INVALID_PARAMS"),
+        ("hub_search", {"server": "gone"}, "CONNECTION_FAILED"),
     ):
         refused = hub.request("tools/call", {"name": name, "arguments": arguments})
         assert refused["isError"] is True
-        assert json.loads(refused["content"][0]["text"])["error"]["code"] == code
+        error = json.loads(refused["content"][0]["text"])["error"]
+        assert (error["code"], error["retryable"]) == (code, code == "CONNECTION_FAILED")
 
 
 def test_tools_of_servers_are_listed_under_short_names_and_their_answers_passed_on(place: Place) -> None:
@@ -158,6 +167,31 @@ def test_tools_of_servers_are_listed_under_short_names_and_their_answers_passed_
     assert place.servers["alpha"].calls(LONG) == 1
 
 
+def test_a_tool_of_a_shape_that_no_client_reads_spoils_the_list_for_no_other(place: Place) -> None:
+    wrong = [
+        {"name": "none", "inputSchema": None, "description": None, "title": None, "annotations": None, "_meta": None},
+        {"name": "text", "inputSchema": "object", "description": 5, "outputSchema": "text"},
+        {"name": "list", "inputSchema": {"type": "array"}, "outputSchema": {"type": "array"}},
+        {"name": "open", "inputSchema": {"properties": {"a": {}}}},
+        {"name": "hints", "annotations": {"readOnlyHint": "true", "title": 5, "idempotentHint": True, "more": 1}},
+    ]
+    place.server(
+        "alpha", *wrong, {"name": "null", "does": "count", "more": {"content": None, "structuredContent": None}}
+    )
+    hub = place.client("--expose", "all")
+    tools = {name.removeprefix("alpha__"): tool for name, tool in hub.tools().items() if name.startswith("alpha__")}
+    plain = {"type": "object"}
+    assert [{**tools[tool["name"]], "name": ""} for tool in wrong] == [
+        {"name": "", "inputSchema": plain},
+        {"name": "", "inputSchema": plain},
+        {"name": "", "inputSchema": plain},
+        {"name": "", "inputSchema": {"properties": {"a": {}}, "type": "object"}},
+        {"name": "", "inputSchema": plain, "annotations": {"idempotentHint": True, "more": 1}},
+    ]
+    answer = hub.request("tools/call", {"name": "alpha__null", "arguments": {}})
+    assert answer == {"content": [], "isError": False}
+
+
 def test_clients_are_told_when_servers_offer_other_tools(place: Place) -> None:
     place.server("alpha", {"name": "change", "does": "change"})
     hub = place.client("--expose", "all")
@@ -183,6 +217,10 @@ def test_a_running_hub_sees_servers_come_and_go_and_keeps_the_others(place: Plac
     place.write()
     until(lambda: called(hub, "hub_call", tool="beta:echo", params={})["success"] is False)
     until(lambda: not any(map(alive, beta.pids)))
+    # Also one that only stands elsewhere in the file.
+    place.servers = {"gamma": place.server("gamma", {"name": "echo"}), "alpha": alpha}
+    place.write()
+    until(lambda: called(hub, "hub_call", tool="gamma:echo", params={})["success"])
     assert called(hub, "hub_call", tool="alpha:echo", params={})["success"]
     assert len(alpha.pids) == 1
 

@@ -18,12 +18,16 @@ HELLO = {
 }
 
 
-@pytest.mark.parametrize("toolset", ["manager", "lead,editor"])
-def test_a_door_answers_without_having_loaded_the_agent_clis(tmp_path: Path, toolset: str) -> None:
+@pytest.mark.parametrize("words", ["manager", "lead,editor", "resident --agent-id planner"])
+def test_a_door_answers_without_having_loaded_the_agent_clis_or_the_command_line(tmp_path: Path, words: str) -> None:
+    environment = {**os.environ, "KUMI_HOME": str(tmp_path / "home")}
+    kumi = [sys.executable, "-X", "importtime", "-m", "kumihimo"]
+    subprocess.run([*kumi, "init"], cwd=tmp_path, env=environment, capture_output=True, check=True)
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "kumihimo", "mcp", "serve", "--toolset", toolset],
+        [*kumi, "mcp", "serve", "--toolset", *words.split()],
         input=json.dumps(HELLO) + "\n",
-        env={**os.environ, "KUMI_HOME": str(tmp_path)},
+        cwd=tmp_path,
+        env=environment,
         capture_output=True,
         text=True,
         check=True,
@@ -31,4 +35,4 @@ def test_a_door_answers_without_having_loaded_the_agent_clis(tmp_path: Path, too
     assert json.loads(done.stdout)["id"] == 1
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
     assert "kumihimo.surfaces.mcp.stdio" in loaded
-    assert {name for name in loaded if name.startswith("kumihimo.engine.agents")} == set()
+    assert {name for name in loaded if name == "click" or name.startswith("kumihimo.engine.agents")} == set()

@@ -68,6 +68,14 @@ def test_a_refusal_is_an_answer_with_its_code(town: Town, tool: str, arguments: 
     assert refused["error"]
 
 
+def test_a_bad_value_is_named_as_the_tool_has_it(town: Town) -> None:
+    manager = town.client("manager")
+    refused = manager.call("create_project", name="x", working_directory="/nowhere/at/all")
+    assert "'working_directory'" in refused["error"]
+    refused = manager.call("create_task", project_id=town.alpha.id, title="x", parent_task_id="tsk_unknown")
+    assert "'parent_task_id'" in refused["error"]
+
+
 def test_handoffs_wait_for_whom_they_are_meant(town: Town) -> None:
     manager, task = town.client("manager"), town.task()
     made = manager.call(

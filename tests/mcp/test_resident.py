@@ -96,18 +96,74 @@ def test_refusals_are_json_rpc_errors(town: Town, method: str, params: dict[str,
     assert refusal.value.code == code
 
 
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [(("--agent-id", "agt_nobody"), 5), ((), 2)],
-)
-def test_a_resident_needs_an_agent_that_is_there(town: Town, words: tuple[str, ...], code: int) -> None:
+def refused(town: Town, *words: str) -> tuple[int, str]:
+    """How a resident server ends that can't begin."""
     ended = subprocess.run(
         [sys.executable, "-m", "kumihimo", "--db", town.database, "mcp", "serve", "--toolset", "resident", *words],
         capture_output=True, text=True, input="", cwd=town.alpha.working_directory, timeout=60,
         env={"KUMI_HOME": str(town.home), "PATH": "/usr/bin"},
     )  # fmt: skip
-    assert ended.returncode == code
-    assert "agent" in ended.stderr.lower()
+    return ended.returncode, ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(("--agent-id", "agt_nobody"), 5), (("--agent-id", ""), 5), ((), 2)],
+)
+def test_a_resident_needs_an_agent_that_is_there(town: Town, words: tuple[str, ...], code: int) -> None:
+    ended, told = refused(town, *words)
+    assert ended == code
+    assert "agent" in told.lower()
+
+
+def test_a_resident_that_can_not_work_here_is_told_why(town: Town) -> None:
+    board = town.board
+    rev = ("--agent-id", town.rev.agent.id)
+    assert refused(town, *rev, "--project", "beta") == (
+        3,
+        "error: --agent-id: 'rev' is not in the project 'beta'. Add them: `kumi project assign beta rev`.\n",
+    )
+    board.projects.move("alpha", "archive")
+    ended, told = refused(town, *rev)
+    assert (ended, "kumi project resume alpha" in told) == (3, True)
+    board.agents.archive("rev")
+    ended, told = refused(town, *rev)
+    assert (ended, "archived" in told) == (3, True)
+
+
+def test_the_prompts_of_a_resident_name_the_tools_and_arguments_that_it_has(town: Town) -> None:
+    resident, task = town.client("resident", "--agent-id", "dev"), town.task()
+    tools = resident.tools()
+    for name in ("task_start", "handoff_template"):
+        told = str(resident.request("prompts/get", {"name": name, "arguments": {"task_id": task.id}}))
+        assert "save_context" not in told
+    assert "add_context" in tools
+    for argument in ("summary", "next_steps", "warnings"):
+        assert f"- {argument}:" in told
+        assert argument in tools["create_handoff"]["inputSchema"]["properties"]
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("tools/call", {}),
+        ("tools/call", {"name": "get_my_profile", "arguments": []}),
+        ("resources/read", {}),
+        ("prompts/get", {"name": "task_start"}),
+        ("prompts/get", {"name": "task_start", "arguments": {"task_id": 1}}),
+    ],
+)
+def test_params_that_do_not_fit_are_called_so(town: Town, method: str, params: dict[str, object]) -> None:
+    with pytest.raises(RpcRefusal, match="-32602 Invalid params"):
+        town.client("resident", "--agent-id", "dev").request(method, params)
+
+
+def test_a_resident_lists_its_project_by_id_or_name(town: Town) -> None:
+    resident = town.client("resident", "--agent-id", "dev")
+    for project in (town.alpha.id, town.alpha.name):
+        assert town.rev.agent.id in str(resident.call("list_agents", project_id=project).data)
+    with pytest.raises(RpcRefusal, match="Permission denied"):
+        resident.call("list_agents", project_id=town.beta.id)
 
 
 def test_a_resident_holds_the_pair_against_a_login(town: Town) -> None:

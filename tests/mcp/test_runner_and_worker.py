@@ -10,6 +10,7 @@ import pytest
 from kumihimo import __version__
 from kumihimo.app import now
 from kumihimo.services.projects import Place
+from kumihimo.services.tasks import NewTask
 from tests.mcp.town import Town
 
 
@@ -128,6 +129,59 @@ def test_a_success_with_a_handoff_gives_the_task_to_the_heir_still_in_progress(t
     assert town.status(task) == "done"
 
 
+def test_the_heir_has_the_task_whoever_handed_it_over_besides(town: Town) -> None:
+    worker, manager, task = town.client("worker"), town.client("manager"), town.task()
+    token = town.login(worker)
+    worker.call("get_my_task", session_token=token)
+    worker.call("create_handoff", session_token=token, to_agent_id=town.rev.agent.id, summary="review it")
+    worker.call("create_handoff", session_token=token, summary="or whoever has time")
+    manager.call("create_handoff", task_id=task.id, from_agent_id=town.rev.agent.id, summary="after the review")
+    worker.call("report_completed", session_token=token, result="success")
+    kept = town.board.tasks.get(Place(), task.id)
+    assert (kept.status, kept.assignee_id) == ("in_progress", town.rev.agent.id)
+
+
+def test_what_a_session_says_without_naming_a_task_is_about_the_one_it_took_up(town: Town) -> None:
+    worker, task = town.client("worker"), town.task("taken up")
+    token = town.login(worker)
+    worker.call("get_my_task", session_token=token)
+    urgent = town.board.tasks.create(
+        Place(town.alpha.id), NewTask("urgent", status="in_progress", assignee="dev", priority="critical")
+    ).task
+    assert worker.call("save_context", session_token=token, progress="half")["task_id"] == task.id
+    assert worker.call("get_task_context", session_token=token)["task_id"] == task.id
+    assert worker.call("create_handoff", session_token=token, summary="more")["handoff"]["task_id"] == task.id
+    worker.call("report_completed", session_token=token, result="success")
+    assert (town.status(task), town.status(urgent)) == ("done", "in_progress")
+
+
+def test_a_report_on_a_task_that_was_taken_away_is_kept_and_moves_no_other(town: Town) -> None:
+    worker, manager = town.client("worker"), town.client("manager")
+    task, other = town.task("first"), town.task("second")
+    token = town.login(worker)
+    assert worker.call("get_my_task", session_token=token)["task"]["task_id"] == task.id
+    manager.call("update_task_status", task_id=task.id, status="cancelled")
+    assert worker.call("save_context", session_token=token, progress="half")["task_id"] == task.id
+    assert not worker.call("report_completed", session_token=token, result="success", summary="first is done").is_error
+    assert (town.status(task), town.status(other)) == ("cancelled", "in_progress")
+    (log,) = manager.call("list_execution_logs")["logs"]
+    assert (log["taskId"], log["status"]) == (task.id, "completed")
+
+
+def test_who_asks_again_after_its_task_was_taken_away_has_the_next_one_on_a_record_of_its_own(town: Town) -> None:
+    worker, manager = town.client("worker"), town.client("manager")
+    task, other = town.task("first"), town.task("second")
+    token = town.login(worker)
+    worker.call("get_my_task", session_token=token)
+    manager.call("update_task_status", task_id=task.id, status="blocked")
+    assert worker.call("get_my_task", session_token=token)["task"]["task_id"] == other.id
+    worker.call("report_completed", session_token=token, result="success")
+    assert (town.status(task), town.status(other)) == ("blocked", "done")
+    logs = {log["taskId"]: log["status"] for log in manager.call("list_execution_logs")["logs"]}
+    assert set(logs) == {task.id, other.id}
+    assert logs[other.id] == "completed"
+
+
 def test_a_success_in_a_project_with_worktrees_waits_for_its_facts_and_starts_nobody(town: Town) -> None:
     runner, worker = town.client("runner"), town.client("worker")
     change = town.board.projects.show("alpha")
@@ -223,3 +277,67 @@ def test_the_three_together_are_one_server_where_a_token_decides_who_speaks(town
     schema = whole.tools()["save_context"]["inputSchema"]
     assert {"session_token", "task_id", "progress"} <= set(schema["properties"])
     assert "session_token" not in schema.get("required", [])
+
+
+def test_a_session_that_has_not_asked_for_its_task_may_report_on_it(town: Town) -> None:
+    worker, task = town.client("worker"), town.task()
+    token = town.login(worker)
+    said = worker.call("report_result", session_token=token, status="success", summary="done")
+    assert said["registered"] is True
+    (run,) = town.board.executions.list(task_id=task.id).items
+    assert said["agentId"] == run.id
+
+
+def test_an_agent_may_say_who_it_is_and_nobody_else(town: Town) -> None:
+    task = town.task()
+    for toolset in ("worker", "runner,worker,manager"):
+        worker = town.client(toolset)
+        token, me, other = town.login(worker), town.dev.agent.id, town.rev.agent.id
+        made = worker.call("create_handoff", session_token=token, from_agent_id=me, to_agent_id=me, summary="x").data
+        assert made["handoff"]["from_agent_id"] == me
+        waiting = worker.call("get_pending_handoffs", session_token=token, agent_id=me)["handoffs"]
+        assert made["handoff_id"] in [handoff["handoff_id"] for handoff in waiting]
+        for tool, arguments in (
+            ("create_handoff", {"from_agent_id": other, "summary": "x"}),
+            ("get_pending_handoffs", {"agent_id": other}),
+            ("accept_handoff", {"agent_id": other, "handoff_id": made["handoff_id"]}),
+        ):
+            assert worker.call(tool, session_token=token, **arguments)["code"] == "PermissionDenied"
+        accepted = worker.call("accept_handoff", session_token=token, handoff_id=made["handoff_id"], agent_id=me)
+        assert accepted["handoff"]["accepted_at"]
+        worker.call("logout", session_token=token)
+    assert town.status(task) == "in_progress"
+
+
+def test_without_a_token_it_is_the_manager_who_speaks_whatever_the_words_are(town: Town) -> None:
+    whole, task = town.client("runner,worker,manager"), town.task()
+    for arguments in ({"session_token": None, "progress": "one"}, {"progress": "session_token"}):
+        saved = whole.call("save_context", task_id=task.id, **arguments)
+        assert saved["context"]["progress"] == arguments["progress"]
+
+
+def test_a_reported_parent_is_done_when_the_last_task_below_it_is_over(town: Town) -> None:
+    runner, worker, manager = town.client("runner"), town.client("worker"), town.client("manager")
+    top, middle = town.task("top"), town.task("middle")
+    town.board.tasks.update(Place(), middle.id, parent=top.id)
+    below = [town.board.tasks.create(Place(town.alpha.id), NewTask(n, parent=middle.id)).task for n in ("a", "b")]
+    pair = {"agent_id": town.dev.agent.id, "project_id": town.alpha.id}
+    for _ in (top, middle):
+        token = town.login(worker)
+        assert worker.call("get_my_task", session_token=token)["has_task"]
+        said = worker.call("report_completed", session_token=token, result="success", summary="my part is done")
+        assert "open subtasks" in said["instruction"]
+    assert runner.call("should_start", **pair)["should_start"] is False
+    town.board.tasks.update(Place(), below[0].id, status="cancelled")
+    assert (town.status(top), town.status(middle)) == ("in_progress", "in_progress")
+    town.board.tasks.update(Place(), below[1].id, assignee="dev", status="in_progress")
+    assert not manager.call("update_task_status", task_id=below[1].id, status="done").is_error
+    assert (town.status(top), town.status(middle)) == ("done", "done")
+    assert town.board.tasks.get(Place(), top.id).status_reason == "my part is done"
+
+
+def test_a_parent_of_which_nothing_was_reported_stays_as_it_is_when_the_last_task_below_it_is_over(town: Town) -> None:
+    parent = town.task("parent")
+    below = town.board.tasks.create(Place(town.alpha.id), NewTask("below", parent=parent.id)).task
+    town.board.tasks.update(Place(), below.id, status="cancelled")
+    assert town.status(parent) == "in_progress"

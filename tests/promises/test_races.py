@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -67,6 +68,48 @@ def test_an_expired_session_is_taken_over_by_one_of_eight(kit: BoardKit, project
 
 
 @pytest.mark.slow
+def test_eight_that_speak_for_one_session_at_once_take_up_one_task_and_report_once(
+    kit: BoardKit, project: str, crew: Crew
+) -> None:
+    tasks = [new_task(kit, project, status="in_progress", assignee="coder") for _ in range(2)]
+    for _ in tasks:
+        (token,) = crew.together([{"verb": "log_in", "agent": coder(kit).id, "project": project}])
+        taken = kept(crew.together([{"verb": "take_up", "token": token}] * 8))
+        assert len(taken) == 8
+        (run,) = set(taken)
+        answers = crew.together([{"verb": "report", "token": token, "result": "failed"}] * 8)
+        assert refusals(answers) == ["TokenRefused"] * 7
+        assert kept(answers) == [kit.board.executions.show(run).task_id]
+    assert [kit.board.tasks.get(Place(), task).status for task in tasks] == ["blocked"] * 2
+    assert len(kit.board.executions.list().items) == 2
+
+
+def test_a_report_and_the_end_of_its_instance_at_once_stand_in_nobodys_way(
+    kit: BoardKit, project: str, crew: Crew
+) -> None:
+    agent, slow = coder(kit).id, 0
+    for number in range(ROUNDS):
+        task = new_task(kit, project, status="in_progress", assignee="coder")
+        pair = {"agent": agent, "project": project}
+        told = {"verb": "tell_instance", **pair, "instance": f"i{number}"}
+        crew.together([{**told, "state": "starting"}])
+        (token,) = crew.together([{"verb": "log_in", **pair}])
+        assert kept(crew.together([{"verb": "take_up", "token": token}]))
+        began = time.monotonic()
+        report = {"verb": "report", "token": token, "result": "success"}
+        reported, ended = crew.together([report, {**told, "state": "exited"}])
+        # PostgreSQL breaks up two that wait for each other after a second.
+        slow += time.monotonic() - began >= 1
+        assert ended == "exited"
+        done = reported == task
+        assert done or reported["refused"] == "TokenRefused"
+        # Three ends in a row without a report block it.
+        assert kit.board.tasks.get(Place(), task).status in (("done",) if done else ("in_progress", "blocked"))
+        if not done:
+            kit.board.tasks.update(Place(), task, status="cancelled")
+    assert slow <= ROUNDS // 10
+
+
 def test_two_thousand_runs_are_claimed_once_each_by_eight(kit: BoardKit, crew: Crew) -> None:
     kit.board.projects.init("/srv/shop", git=False)
     wish = Wish(coder(kit), "group", prompt="go")

@@ -86,6 +86,24 @@ def accept(board: Board, handoff: str, agent: str) -> str:
     return board.handoffs.accept(handoff, agent).handoff.id
 
 
+def log_in(board: Board, agent: str, project: str) -> str:
+    return board.sessions.open(agent, project).token
+
+
+def take_up(board: Board, token: str) -> str | None:
+    assignment = board.assignments.current(board.sessions.use(token))
+    return assignment.run.id if assignment and assignment.run else None
+
+
+def report(board: Board, token: str, result: Any) -> str | None:
+    task = board.assignments.report(board.sessions.use(token), result)
+    return task.id if task else None
+
+
+def tell_instance(board: Board, agent: str, project: str, instance: str, state: Any) -> str:
+    return board.instances.report(agent, project, instance, state).instance.state
+
+
 def mixed(board: Board, project: str, seed: int, count: int) -> int:
     from mixture import Mixture
 
@@ -96,7 +114,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     verb.__name__: verb
     for verb in (
         authenticate, open_session, claim_all, start_work, ask_for_worker, depend, put_below, move, add_subtask,
-        add_task, init, join_project, accept, mixed,
+        add_task, init, join_project, accept, log_in, take_up, report, tell_instance, mixed,
     )
 }  # fmt: skip
 

@@ -40,6 +40,8 @@ def test_an_agent_with_a_wrong_passkey_is_refused_and_the_runner_does_not_spin(y
         if number < 3:
             assert runner.spawn("--once").wait(60) == 0
             assert len(yard.records("start")) == number
+            # Who looks once is told why nothing begins.
+            assert len(runner.events("held")) == number
             forget_patience(runner)
     logins = [record for record in yard.records("mcp") if record["tool"] == "authenticate"]
     assert {json.loads(login["answer"])["error"] for login in logins} == {"Invalid agent_id or passkey"}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kumihimo.domain.errors import IllegalTransition, InvalidValue, MemoryNotFound, NameTaken
+from kumihimo.domain.errors import AmbiguousReference, IllegalTransition, InvalidValue, MemoryNotFound, NameTaken
 from kumihimo.services.projects import Place
 from tests.services.conftest import Shop
 
@@ -61,6 +61,19 @@ def test_an_unknown_decision_is_not_found_and_a_near_one_is_named(shop: Shop) ->
         shop.kit.board.memories.show(shop.here, "lintr")
     with pytest.raises(MemoryNotFound):
         shop.kit.board.memories.show(shop.here, "\0")
+
+
+def test_a_decision_is_named_by_the_beginning_of_its_slug_where_that_is_clear(shop: Shop) -> None:
+    memories = shop.kit.board.memories
+    for slug in ("linter", "linter-two", "database"):
+        memories.add(shop.here, slug, category="rule", title="T")
+    assert memories.show(shop.here, "data").slug == "database"
+    assert memories.show(shop.here, "linter").slug == "linter"
+    with pytest.raises(AmbiguousReference, match="linter, linter-two"):
+        memories.archive(shop.here, "lint")
+    assert memories.archive(shop.here, "linter-t").slug == "linter-two"
+    with pytest.raises(MemoryNotFound):
+        memories.show(shop.here, "")
 
 
 def test_decisions_are_listed_by_slug_page_by_page(shop: Shop) -> None:

@@ -9,6 +9,7 @@ from kumihimo.domain.errors import (
     DependencyCycle,
     IllegalTransition,
     InvalidValue,
+    ProjectArchived,
     TaskHeld,
     TaskNotFound,
     TaskNotReady,
@@ -65,6 +66,17 @@ def test_work_begins_only_with_an_assignee_who_is_in_the_project_and_active(shop
         shop.walk(task, "in_progress")
     board.agents.update("stranger", status="active")
     assert shop.walk(task, "in_progress").status == "in_progress"
+
+
+def test_an_archived_project_takes_no_task_and_begins_none_until_it_is_taken_up_again(shop: Shop) -> None:
+    task, projects = shop.task(), shop.kit.board.projects
+    projects.move("shop", "archive")
+    for attempt in (shop.task, lambda: shop.walk(task, "in_progress")):
+        with pytest.raises(ProjectArchived, match="kumi project resume shop"):
+            attempt()
+    assert shop.kit.board.tasks.list(shop.here).items[0].task == task
+    projects.move("shop", "resume")
+    assert shop.walk(shop.task(), "in_progress").status == "in_progress"
 
 
 def test_work_begins_only_when_every_dependency_is_done(shop: Shop) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kumihimo.domain.errors import StoreNotEmpty, StoreUnreachable
+from kumihimo.domain.errors import ConfigError, StoreDamaged, StoreNotEmpty, StoreNotOurs, StoreUnreachable
 from kumihimo.services import upkeep
 from kumihimo.settings import Flags, Settings, load
 from kumihimo.store.store import open_store
@@ -40,6 +40,39 @@ def test_a_backup_restores_to_the_same_board(shop: Shop, database: str, tmp_path
 def test_a_backup_that_is_not_there_is_said_so(database: str, tmp_path: Path) -> None:
     with pytest.raises(StoreUnreachable, match="no such file"):
         upkeep.restore(settings_for(database, tmp_path), tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("content", [b"", b"hello" * 100, b"SQLite format 3\0" + bytes(4080)])
+def test_a_file_that_is_no_backup_is_named_and_left_as_it_is(database: str, tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "letter.txt"
+    file.write_bytes(content)
+    with pytest.raises(StoreNotOurs, match=str(file)):
+        upkeep.restore(settings_for(database, tmp_path), file)
+    assert file.read_bytes() == content
+
+
+def test_a_damaged_board_is_told_of_when_it_is_looked_through(shop: Shop, database: str, tmp_path: Path) -> None:
+    for number in range(200):
+        shop.task(f"task {number} " + "x" * 400)
+    file = tmp_path / "damaged.db"
+    upkeep.backup(settings_for(database, tmp_path), file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:8192] + b"\xff" * 16384 + whole[24576:])
+    try:
+        told = " ".join(upkeep.examine(settings_for(str(file), tmp_path)).problems)
+    except StoreDamaged as error:
+        told = str(error)
+    assert told
+
+
+@pytest.mark.parametrize("asked", ["mysql://me:secret@db/x", "sqlite:///board.db"])
+def test_an_address_of_another_kind_of_database_is_refused_and_makes_no_folder(tmp_path: Path, asked: str) -> None:
+    settings = settings_for(asked, tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        open_store(settings.database)
+    assert "postgresql://" in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
 
 
 def test_folding_leaves_the_newest_event_of_everything(shop: Shop) -> None:

@@ -184,7 +184,7 @@ def serve(settings: Any) -> None:
 def host(settings: Any) -> None:
     from kumihimo.surfaces.host.process import Host
 
-    Host(settings).run("127.0.0.1", 0, complain)
+    Host(settings).run("127.0.0.1", 0, lambda running: complain(running.url))
 
 
 def main(order: dict[str, Any]) -> None:

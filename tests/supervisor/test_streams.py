@@ -97,3 +97,14 @@ def test_a_flood_of_lines_is_counted_to_the_last(home: Home) -> None:
     assert len(lines) == 50_003
     told = [f'"line {n} of the flood"' in line for n, line in enumerate(lines[2:-1], 1)]
     assert all(told)
+
+
+def test_an_agent_that_prints_nul_ends_as_any_other_on_either_database(either_home: Home) -> None:
+    either_home.supervisor()
+    thread = b'{"type":"thread.started","thread_id":"t\\u0000"}\n'
+    failed = b'{"type":"turn.failed","error":{"message":"it broke\\u0000"}}\n'
+    (told,) = either_home.run(either_home.script("told", opening=False).raw(thread).raw(failed).exit(1))
+    (silent,) = either_home.run(either_home.script("silent", opening=False).errors("it \0 broke").exit(1))
+    ends = either_home.ended([told, silent])
+    assert [end.status for end in ends] == ["failed", "failed"]
+    assert ["broke" in (end.error or "") for end in ends] == [True, True]

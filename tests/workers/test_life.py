@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.lead.shop import BOUND_SECONDS
+from tests.lead.shop import BOUND_SECONDS, until
 from tests.mcp.client import RpcRefusal
 from tests.workers.conftest import OpenWorkshop
 from tests.workers.workshop import Workshop
@@ -85,6 +86,32 @@ def test_a_worker_that_is_stopped_leaves_its_task_blocked_and_can_be_started_ane
     assert (again.status, again.worktree) == ("completed", first.worktree)
     assert workshop.merge(number)[0].status == "merged"
     assert workshop.on_main("stop/a") == "half"
+
+
+def test_a_worker_that_is_followed_here_is_not_called_over_while_its_agent_works(workshop: Workshop) -> None:
+    gate, there = workshop.gate(), workshop.gate()
+    number = workshop.task(workshop.script("followed").touch(there).wait(gate).exit(3))
+    run = workshop.worker(number)
+    until(there.exists)
+    with pytest.raises(RpcRefusal) as refusal:
+        workshop.editor().call("session_end", sessionId=run.number, exitCode=0)
+    assert (refusal.value.code, refusal.value.data["code"]) == (-32004, "InvalidStatus")
+    assert f"kumi worker stop {number}" in str(refusal.value)
+    gate.touch()
+    assert (workshop.over(run).status, workshop.over(run).exit_code) == ("failed", 3)
+
+
+@pytest.mark.parametrize("tidied", [False, True], ids=["deleted", "deleted and tidied up"])
+def test_work_whose_folder_was_deleted_is_merged_from_its_branch(workshop: Workshop, tidied: bool) -> None:
+    path = f"kept/{tidied}"
+    number = workshop.task(workshop.writes(path))
+    run = workshop.work(number)
+    shutil.rmtree(workshop.folder_of(run))
+    if tidied:
+        workshop.kumi("worktree", "gc")
+    assert workshop.merge(number)[0].status == "merged"
+    assert workshop.on_main(path) == "text"
+    assert workshop.see(number).status == "done"
 
 
 def test_a_worktree_that_was_removed_with_work_in_it_can_be_had_back(workshop: Workshop) -> None:

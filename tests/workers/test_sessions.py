@@ -120,6 +120,28 @@ def test_who_asks_again_gets_the_same_session_and_command(workshop: Workshop) ->
     assert workshop.worktree_names().count(f"task-{number}") == 1
 
 
+def test_who_asks_again_for_something_else_gets_that(workshop: Workshop) -> None:
+    number = workshop.task(workshop.script())
+    second = workshop.board.agents.add("second").agent
+    workshop.board.projects.assign(workshop.project.id, second)
+    _, run = workshop.session(number)
+    editor = workshop.editor()
+    wanted = editor.call("worker_command", taskId=number, client="codex", auto=True).data
+    assert (wanted["sessionId"], wanted["client"]) == (run.number, "codex")
+    assert (workshop.show(run).client, workshop.show(run).auto) == ("codex", True)
+    # Whoever does not ask for it is asked for every approval, and nobody changes its client by saying nothing of it.
+    assert editor.call("worker_command", taskId=number)["client"] == "codex"
+    assert not workshop.show(run).auto
+    other = editor.call("worker_command", taskId=number, agent="second").data
+    assert other["agent"] == "second"
+    assert other["sessionId"] != run.number
+    assert (workshop.show(run).status, workshop.see(number).assignee_id) == ("cancelled", second.id)
+    for strange in ({"agent": "nobody"}, {"client": "nonsense"}):
+        with pytest.raises(RpcRefusal):
+            editor.call("worker_command", taskId=number, **strange)
+    assert editor.call("worker_command", taskId=number).data == other
+
+
 def test_a_command_that_is_pasted_twice_is_refused_the_second_time(workshop: Workshop) -> None:
     gate, there = workshop.gate(), workshop.gate()
     number = workshop.task(workshop.script("once").touch(there).wait(gate))

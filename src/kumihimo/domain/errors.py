@@ -4,13 +4,15 @@ KumihimoError
 ├── NotFound
 │   ├── ProjectNotFound  AgentNotFound  TaskNotFound  SessionNotFound
 │   ├── ExecutionNotFound  GroupNotFound  HandoffNotFound  MemoryNotFound  RoleNotFound
+│   ├── ServerNotFound
+│   ├── ForeignServerNotFound
 │   └── AmbiguousReference
 ├── InvalidValue
 │   ├── NameTaken  DependencyCycle  CursorInvalid  ToolsetClash
 │   └── EmptyAgents  EmptyStages  EmptyStageTasks
 ├── WrongState
 │   ├── IllegalTransition  TaskNotReady  SessionAlreadyRunning  StaleFence
-│   ├── HandoffAlreadyAccepted  GroupHasRunningAgents  GroupNotActive  TaskHeld
+│   ├── HandoffAlreadyAccepted  GroupHasRunningAgents  GroupNotActive  TaskHeld  ProjectArchived
 │   ├── ModeMismatch  RoleUnavailable  MaxConcurrentReached  ReportRefused  NotResumable
 │   ├── ScopesOverlap  NothingToMerge  ArtifactAway
 │   └── StartFailed  PlanFailed
@@ -33,7 +35,7 @@ JSON-RPC code) live in one table per surface.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kumihimo.domain.git_errors import BranchTaken as BranchTaken
 from kumihimo.domain.git_errors import ChangesInTheWay as ChangesInTheWay
@@ -96,6 +98,14 @@ class MemoryNotFound(NotFound):
     pass
 
 
+class ServerNotFound(NotFound):
+    """No server behind the hub has this name."""
+
+
+class ForeignServerNotFound(NotFound):
+    """No other client on this machine has a server of this name."""
+
+
 class RoleNotFound(NotFound):
     """No agent has this name, or it may not be given work."""
 
@@ -112,6 +122,13 @@ class InvalidValue(KumihimoError):
 
     def __init__(self, field: str, problem: str, **facts: Fact) -> None:
         super().__init__(field=field, problem=problem, **facts)
+
+    def called(self, names: Mapping[str, str]) -> InvalidValue:
+        """The same of an argument that who has given it knows by another name."""
+        field = self.facts.get("field")
+        if isinstance(field, str) and field in names:
+            self.facts["field"] = names[field]
+        return self
 
 
 class NameTaken(InvalidValue):
@@ -167,6 +184,13 @@ class TaskNotReady(WrongState):
 
     def __init__(self, task: int, problem: str, **facts: Fact) -> None:
         super().__init__(task=task, problem=problem, **facts)
+
+
+class ProjectArchived(WrongState):
+    """Nothing new is put into a project that was put away."""
+
+    def __init__(self, project: str) -> None:
+        super().__init__(project=project)
 
 
 class SessionAlreadyRunning(WrongState):
@@ -301,10 +325,11 @@ class PermissionDenied(Refused):
 
 
 class UpstreamRefused(Refused):
-    """What the hub or a server behind it has said no to. `upstream_code` is one of the hub's own codes."""
+    """What the hub or a server behind it has said no to. `upstream_code` is one of the hub's own codes; `retryable` is
+    whether trying again may help."""
 
-    def __init__(self, upstream_code: str, reason: str) -> None:
-        super().__init__(upstream_code=upstream_code, reason=reason)
+    def __init__(self, upstream_code: str, reason: str, *, retryable: bool = False) -> None:
+        super().__init__(upstream_code=upstream_code, reason=reason, retryable=retryable)
 
 
 class ConfigError(KumihimoError):

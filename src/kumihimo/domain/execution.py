@@ -171,6 +171,10 @@ class Execution(Struct, frozen=True):
         """Its stage has come, or its place is ready. It keeps its place in the queue: who asked first is served first."""
         return Change(replace(self, status=self._next("queue"), **facts), "execution.reached", at, self)
 
+    def want(self, at: datetime, **wishes: object) -> Change[Execution]:
+        """It has not begun, and is wanted otherwise now."""
+        return Change(replace(self, **wishes), "execution.wanted", at, self)
+
     def take(self, host_id: str, at: datetime) -> Change[Execution]:
         """One host is going to make its place, and nobody else."""
         if self.status != "planned":

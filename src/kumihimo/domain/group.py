@@ -15,6 +15,9 @@ GroupMode = Literal["concurrent", "sequential"]
 GroupStatus = Literal["active", "deleted"]
 OnFailure = Literal["continue", "stop"]
 
+# What the ids of all groups begin with.
+PREFIX = "grp-"
+
 STATES = StateTable("group", ("active",), {("active", "delete"): "deleted"})
 
 
@@ -47,4 +50,4 @@ class Group(Struct, frozen=True):
 
 def identify(created_at: datetime, hexadecimal: str) -> str:
     """The id of a group: `grp-{unix seconds}-{4 hex}`."""
-    return f"grp-{int(created_at.timestamp())}-{hexadecimal}"
+    return f"{PREFIX}{int(created_at.timestamp())}-{hexadecimal}"

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kumihimo.hub.errors import Code, HubError
 from kumihimo.hub.results import Answer, Metadata, failed
 
 _log = logging.getLogger(__name__)
+
+
+def require(calls: object, most: object) -> None:
+    """HubError where it is no batch."""
+    if not _is_list(calls):
+        raise HubError(Code.INVALID_REQUEST, f"A batch is a list of {{tool, params}}, and not {repr(calls)[:80]}.")
+    if most is not None and (not isinstance(most, int) or isinstance(most, bool)):
+        raise HubError(Code.INVALID_REQUEST, f"max_parallel is a whole number above 0, and not {repr(most)[:80]}.")
+
+
+def _is_list(calls: object) -> bool:
+    return isinstance(calls, Iterable) and not isinstance(calls, str | bytes | Mapping)
 
 
 async def perform(calls: Sequence[Any], most: int, execute: Callable[[Any], Awaitable[Answer]]) -> list[Answer]:

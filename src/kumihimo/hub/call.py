@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Raw, Struct
 
+from kumihimo.hub.errors import Code, HubError
 from kumihimo.hub.permission import EVERYTHING, Permission
 
+# No clock counts further.
+MOST_MS = 2**53
 OnProgress = Callable[[float, float | None, str | None], None]
 OnInput = Callable[[str, Any], Awaitable[Mapping[str, Any]]]
 
@@ -76,3 +80,22 @@ class Call:
         self.checked = False
         self.sent_bytes = 0
         self.reply: Raw | None = None
+
+
+def require_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise HubError(Code.INVALID_REQUEST, f"A tool is called by its name, which is text and not {repr(name)[:80]}.")
+
+
+def written(name: Any, params: Any, timeout_ms: Any, caller: str | None, asking: Asking) -> Call:
+    """A call as a program makes it, with its arguments as whoever gets them will read them. HubError where it is none."""
+    require_name(name)
+    numeric = isinstance(timeout_ms, int | float) and not isinstance(timeout_ms, bool)
+    if timeout_ms is not None and not (numeric and 0 < timeout_ms < MOST_MS):
+        raise HubError(Code.INVALID_REQUEST, f"timeout_ms is a number of milliseconds above 0, not {timeout_ms!r:.80}.")
+    try:
+        # What JSON has no words for is left to whoever tells of mistakes in arguments.
+        given = None if params is None else msgspec.json.decode(msgspec.json.encode(params))
+    except (TypeError, ValueError, RecursionError):
+        given = params
+    return Call(name, given, timeout_ms, caller, asking=asking)

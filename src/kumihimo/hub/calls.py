@@ -155,7 +155,7 @@ class Calls:
             _encoded(call)
             await self._check(call, tool)
             call.attempts = 1
-            return await carry_out(tool, call.params)
+            return await carry_out(tool, call.params, call.timeout_ms / 1000 if call.timeout_ms else None)
         upstream = self._permitted(reference, worktree, call.permission)
         arguments = _encoded(call)
         call.sent_bytes = len(memoryview(arguments))
@@ -277,7 +277,7 @@ class Calls:
             except TimeoutError:
                 raise HubError(
                     Code.TIMEOUT,
-                    f"{upstream.name}: the list of its tools did not come within {seconds:g} s; nothing was sent",
+                    f"{upstream.name}: the list of its tools did not come within {max(seconds, 0):.3g} s; nothing was sent",
                     {"server": upstream.name},
                 ) from None
         tool = tools.get(reference.tool)

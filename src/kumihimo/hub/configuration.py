@@ -17,6 +17,8 @@ Milliseconds = Annotated[int, Meta(ge=1)]
 Count = Annotated[int, Meta(ge=1)]
 Transport = Literal["stdio", "http", "sse", "websocket"]
 Kind = TypeVar("Kind")
+# ` - at `key` in `$.env`` is about a key of the table, any other place about what stands there.
+_PLACE = re.compile(r" - at (?:`key` in )?`\$")
 _STEP = re.compile(r"\.([^.\[]+)|\[([^\]]*)\]")
 _UNKNOWN = re.compile(r"unknown field `([^`]*)`")
 
@@ -124,6 +126,22 @@ _TYPES: dict[str, Transport] = {
 }
 
 
+# A variable may stand for all of it.
+_WEB, _SOCKET = ("http://", "https://", "${"), ("ws://", "wss://", "${")
+_ADDRESSES: dict[str, tuple[str, ...]] = {
+    "stdio": (*_WEB, *_SOCKET),
+    "http": _WEB,
+    "sse": _WEB,
+    "websocket": _SOCKET,
+}
+
+
+def keys_of(path: tuple[str | int, ...]) -> tuple[str, ...]:
+    """What may stand at this place of a server or of the options, seen from there."""
+    table = {"retryPolicy": RetryPolicy, "sandbox": Sandbox, "auth": Auth}.get(str(path[0])) if path else None
+    return tuple(field.encode_name for field in msgspec.structs.fields(table)) if table is not None else ()
+
+
 @cache
 def _known_keys() -> frozenset[str]:
     """Looked for once: it takes longer than to read a server."""
@@ -159,6 +177,11 @@ def server_of(entry: Any, options: Options, *, foreign: bool = False) -> ServerC
         given["retryPolicy"] = {**msgspec.to_builtins(options.retry_policy), **policy}
     server = _converted(given, ServerConfig)
     _check(server)
+    try:
+        msgspec.json.encode(server)
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise Mistake((), f"{half} is half of a sign: it can't be told to anybody") from None
     return server
 
 
@@ -188,6 +211,9 @@ def _check(server: ServerConfig) -> None:
         raise Mistake(("transport",), "A server on stdio needs a command")
     if server.transport != "stdio" and not server.url:
         raise Mistake(("transport",), f"A server on {server.transport} needs a url")
+    if server.url and not server.url.startswith(_ADDRESSES[server.transport]):
+        begins = " or ".join(sign for sign in _ADDRESSES[server.transport] if sign.endswith("//"))
+        raise Mistake(("url",), f"'{server.url[:80]}' is no address on {server.transport}: it begins with {begins}")
     if server.auth is not None:
         _check_auth(server, server.auth)
     if server.sandbox is not None:
@@ -218,7 +244,7 @@ def _converted(entry: Any, kind: type[Kind]) -> Kind:
 
 
 def _mistake(told: str) -> Mistake:
-    reason, _, place = told.partition(" - at `$")
+    reason, place, *_ = [*_PLACE.split(told, 1), ""]
     path: list[str | int] = []
     for name, index in _STEP.findall(place.rstrip("`")):
         # A key of somebody's table is not told: the place is the table then.

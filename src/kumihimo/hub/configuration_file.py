@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kumihimo.domain.errors import ConfigError
 from kumihimo.hub import marked
-from kumihimo.hub.configuration import Mistake, Options, ServerConfig, options_of, server_of
+from kumihimo.hub.configuration import Mistake, Options, ServerConfig, keys_of, options_of, server_of
 from kumihimo.hub.variables import PROJECT_ROOT, Undefined, expanded
 from kumihimo.hub.variables import Path as Place
 
@@ -29,6 +29,10 @@ class Definition(Struct, frozen=True):
     @property
     def name(self) -> str:
         return self.config.name
+
+    def means_the_same(self, other: Definition) -> bool:
+        """Wherever in its file it stands now."""
+        return (self.config, self.variables) == (other.config, other.variables)
 
     def at(self, folder: Path) -> ServerConfig:
         """What it is in this folder. ConfigError where a variable is not set."""
@@ -136,7 +140,7 @@ def _told(where: Where, place: Place, look: Callable[[], Any]) -> Any:
         path = (*place, *mistake.path)
         if mistake.unknown is not None:
             kind = Options if place == ("options",) else ServerConfig
-            known = [field.encode_name for field in msgspec.structs.fields(kind)]
+            known = keys_of(mistake.path[:-1]) or [field.encode_name for field in msgspec.structs.fields(kind)]
             raise _unknown(path, mistake.unknown, known, where) from None
         raise ConfigError(where(path), "bad_setting", reason=mistake.reason) from None
 

@@ -16,18 +16,18 @@ from typing import Any, cast
 
 import yaml
 
-from kumihimo.domain.errors import ConfigError
+from kumihimo.domain.errors import ConfigError, NameTaken
 from kumihimo.hub import marked
 
 Table = dict[str, Any]
 
 
 def add_server(file: Path, name: str, entry: Mapping[str, Any]) -> None:
-    """ConfigError where there is one of this name already, or the file can't be read."""
+    """NameTaken where there is one of this name already, ConfigError where the file can't be read."""
 
     def change(value: Table) -> Table:
         if name in _entries(value):
-            raise ConfigError(str(file), "bad_setting", reason=f"There is a server called '{name}' already")
+            raise NameTaken("server", name)
         if "mcpServers" in value or (file.suffix == ".json" and "servers" not in value):
             return {**value, "mcpServers": {**(value.get("mcpServers") or {}), name: dict(entry)}}
         return {**value, "servers": [*(value.get("servers") or []), {"name": name, **entry}]}

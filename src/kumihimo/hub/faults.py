@@ -23,6 +23,9 @@ _ANSWERED = {
 }
 _REFUSED = {401: Code.PERMISSION_DENIED, 403: Code.PERMISSION_DENIED, 429: Code.RATE_LIMIT_EXCEEDED}
 
+# What passes by itself. Who answers with another status, as at an address where there is no such server, will again.
+_PASSING_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+
 
 def fault(error: ClientError | RpcError, server: str) -> HubError:
     """What became of a call to a server."""
@@ -44,7 +47,14 @@ def unreachable(error: ClientError | RpcError, server: str) -> HubError:
     """Why there is no session with a server. Whatever was said meanwhile, no call was."""
     told = fault(error, server)
     code = told.code if told.code in (Code.PERMISSION_DENIED, Code.RATE_LIMIT_EXCEEDED) else Code.CONNECTION_FAILED
-    return HubError(code, told.message, told.details, retry_after_seconds=told.retry_after_seconds)
+    final = isinstance(error, Refused) and error.status not in _PASSING_STATUSES
+    return HubError(
+        code,
+        told.message,
+        told.details,
+        retryable=False if final else None,
+        retry_after_seconds=told.retry_after_seconds,
+    )
 
 
 def _code(error: ClientError) -> Code:

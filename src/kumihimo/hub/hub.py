@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import msgspec
 
 from kumihimo.hub import batches, configuration_file
 from kumihimo.hub.caching import Cache
-from kumihimo.hub.call import NOBODY, Asking, Call
+from kumihimo.hub.call import NOBODY, Asking, Call, written
 from kumihimo.hub.calls import Calls
 from kumihimo.hub.configuration import Options
 from kumihimo.hub.configuration_file import Configuration
@@ -20,7 +21,7 @@ from kumihimo.hub.errors import Code, HubClosed, HubError, unknown_server
 from kumihimo.hub.guardian import VARIABLE, Guardian
 from kumihimo.hub.lists import Lists
 from kumihimo.hub.live import Live
-from kumihimo.hub.local import local_tool
+from kumihimo.hub.local import CancelledItself, local_tool
 from kumihimo.hub.offers import Offers
 from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.registry import Registry
@@ -57,7 +58,8 @@ class Hub:
         self._environ = {**(os.environ if environ is None else environ), VARIABLE: self._guardian.mark}
         self.root = Path(root or ".").absolute()
         if configuration is None:
-            value = {"servers": [dict(server) for server in servers], "options": options}
+            listed = [_plain(server) for server in servers] if isinstance(servers, list | tuple) else servers
+            value = {"servers": listed, "options": options}
             configuration = configuration_file.from_value(value, self._environ, self.root, _place)
         self.options: Options = configuration.options
         self._timing = timing or Timing()
@@ -96,8 +98,11 @@ class Hub:
     async def close(self) -> None:
         """End every session, and every server that was started. Calls under way are answered as failed."""
         self._closed = True
-        await self._registry.close()
-        await self._guardian.close()
+        try:
+            await self._registry.close()
+        finally:
+            # Also where nobody waits any more: then what is left ends at once.
+            await self._guardian.close()
 
     # Servers
 
@@ -105,7 +110,7 @@ class Hub:
         """Add a server and connect to it. ConfigError for a mistake, HubError where it can't be reached; it stays
         registered then, and the next call tries again."""
         self._open()
-        definition = configuration_file.define(dict(config), self.options, self._environ, self.root, where=_place)
+        definition = configuration_file.define(_plain(config), self.options, self._environ, self.root, where=_place)
         self._registry.add(definition)
         await self._registry.get(definition.name).connect()
 
@@ -114,15 +119,18 @@ class Hub:
         self._open()
         self.options = configuration.options
         wanted = {definition.name: definition for definition in configuration.servers}
+        gone: list[Upstream] = []
         for name in self._registry.names:
-            if wanted.get(name) == self._registry.definition(name):
-                del wanted[name]
+            if name in wanted and wanted[name].means_the_same(self._registry.definition(name)):
+                self._registry.keep(wanted.pop(name))
             else:
-                await self._registry.remove(name)
+                gone += self._registry.take_out(name)
         for definition in wanted.values():
             self._registry.add(definition)
         if self.on_changed is not None:
             self.on_changed()
+        # Last: one that is slow to end must not keep the new ones waiting.
+        await asyncio.gather(*(upstream.close() for upstream in gone))
 
     async def remove_server(self, name: str) -> None:
         """Calls to it that are under way fail."""
@@ -234,9 +242,16 @@ class Hub:
         caller: str | None = None,
         asking: Asking = NOBODY,
     ) -> Answer:
-        """`timeout_ms` is for each try."""
-        call = Call(name, params, timeout_ms, caller, asking=asking)
-        return (await self.perform(call, worktree=worktree)).decoded()
+        """`timeout_ms` is for each try. The arguments are looked at as the JSON that is sent."""
+        self._open()
+        try:
+            call = written(name, params, timeout_ms, caller, asking)
+        except HubError as mistake:
+            return failed(mistake, Metadata(0.0, None, 0, False))
+        try:
+            return (await self.perform(call, worktree=worktree)).decoded()
+        except CancelledItself as broke:
+            return failed(HubError(Code.EXECUTION_FAILED, str(broke)), Metadata(0.0, call.server, 1, False))
 
     def perform(self, call: Call, *, worktree: Path | None = None) -> Awaitable[Answer]:
         """The same, with data of a server as the JSON that it sent: for whoever sends it on."""
@@ -264,7 +279,11 @@ class Hub:
         """Each is `{"tool": ..., "params": ...}`. One answer for each, in order, whatever becomes of the others."""
 
         async def one(tool: str, params: Any, timeout_ms: float | None) -> Answer:
-            return await self.execute_tool(tool, params, timeout_ms=timeout_ms, worktree=worktree, caller=caller)
+            try:
+                call = written(tool, params, timeout_ms, caller, NOBODY)
+            except HubError as mistake:
+                return failed(mistake, Metadata(0.0, None, 0, False))
+            return (await self.perform(call, worktree=worktree)).decoded()
 
         return await self.perform_batch(calls, max_parallel, one)
 
@@ -276,6 +295,7 @@ class Hub:
     ) -> list[Answer]:
         """A batch whose calls are carried out in this way."""
         self._open()
+        batches.require(calls, max_parallel)
 
         async def one(call: Any) -> Answer:
             if not isinstance(call, Mapping) or not isinstance(call.get("tool"), str):  # pyright: ignore[reportUnknownMemberType]
@@ -349,6 +369,11 @@ class Hub:
             self._cache.clear(upstream.key)
             if self.on_changed is not None:
                 self.on_changed()
+
+
+def _plain(config: Any) -> Any:
+    """Whatever is no table is told as a mistake where it is read."""
+    return dict(cast("Mapping[str, Any]", config)) if isinstance(config, Mapping) else config
 
 
 class _Spoken(msgspec.Struct):

@@ -8,11 +8,18 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+import msgspec
+
 from kumihimo.hub.errors import Code, HubError
+from kumihimo.hub.results import Answer
 from kumihimo.hub.tools import Table, Tool
 
 Execute = Callable[[Any], Any]
 _log = logging.getLogger(__name__)
+
+
+class CancelledItself(Exception):
+    """A tool of the program was cancelled, and not by who called it."""
 
 
 class LocalTool(Tool):
@@ -43,17 +50,44 @@ def local_tool(tool: Any) -> LocalTool:
     return LocalTool(given, execute)
 
 
-async def carry_out(tool: LocalTool, params: Any) -> Any:
-    """Its data. It may answer data, or success and data as a server's tool does. HubError where it fails."""
-    answer, error = await asked(tool.execute, params)
+async def carry_out(tool: LocalTool, params: Any, seconds: float | None = None) -> Any:
+    """Its data. It may answer data, or success and data as a server's tool does, or what the hub has answered to it. HubError
+    where it fails, or takes longer than it may; CancelledItself where it breaks in a way that would end who called it."""
+    clock = asyncio.timeout(seconds)
+    try:
+        async with clock:
+            answer, error = await asked(tool.execute, params)
+    except TimeoutError:
+        if not clock.expired():
+            raise
+        raise HubError(Code.TIMEOUT, f"{tool.name}: no answer within {seconds:g} s", delivered=True) from None
+    if isinstance(error, asyncio.CancelledError):
+        raise CancelledItself(f"{tool.name}: it was cancelled, and not by who called it") from error
     if error is not None:
         raise HubError(Code.EXECUTION_FAILED, f"{tool.name}: {type(error).__name__}: {error}") from error
+    if isinstance(answer, Answer):
+        answer = msgspec.to_builtins({"success": answer.success, "error": answer.error}) | {"data": answer.data}
     told = cast("Table", answer) if isinstance(answer, dict) else Table()
     if isinstance(told.get("success"), bool):
         if not told["success"]:
-            raise HubError(Code.EXECUTION_FAILED, f"{tool.name}: {told.get('error')}", {"error": told.get("error")})
+            raise _failure(tool, told.get("error"))
         return told.get("data")
     return cast("Any", answer)
+
+
+def _failure(tool: LocalTool, error: Any) -> HubError:
+    """As the tool tells it: in the words of the hub, or in any."""
+    told = cast("Table", error) if isinstance(error, dict) else Table()
+    code = told.get("code")
+    if not isinstance(told.get("message"), str):
+        return HubError(Code.EXECUTION_FAILED, f"{tool.name}: {error}", {"error": error})
+    retryable = told.get("retryable")
+    return HubError(
+        Code(code) if code in list(Code) else Code.EXECUTION_FAILED,
+        told["message"],
+        {"error": error},
+        retryable=retryable if isinstance(retryable, bool) else None,
+    )
 
 
 async def asked(function: Any, params: Any) -> tuple[Any, BaseException | None]:
@@ -70,7 +104,8 @@ async def asked(function: Any, params: Any) -> tuple[Any, BaseException | None]:
         task.cancel()
         raise
     if task.cancelled():
-        raise asyncio.CancelledError
+        # Whoever waits here was not: that is told above.
+        return None, asyncio.CancelledError("it was cancelled")
     error = task.exception()
     if error is not None:
         _log.warning("%r broke", function, exc_info=error)

@@ -101,9 +101,14 @@ def _lines(node: yaml.Node | None) -> dict[variables.Path, int]:
     found: dict[variables.Path, int] = {}
     # A list of what is still to be looked at: a file may be nested deeper than we may call ourselves.
     waiting: list[tuple[variables.Path, yaml.Node]] = [] if node is None else [((), node)]
+    # What is referred to again has its lines once: it may be referred to without end, even by itself.
+    seen: set[int] = set()
     while waiting:
         path, node = waiting.pop()
         found.setdefault(path, node.start_mark.line + 1)
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
                 place = (*path, str(key.value))

@@ -29,6 +29,8 @@ SETTINGS = (
     *("localtime", "timezone", "locale.alias", "mime.types", "os-release", "terminfo"),
 )
 TEMPORARY = Path("/tmp")  # noqa: S108 - it is private inside
+# What is set here holds for the whole machine. The kernel lets root write it without any privilege.
+_MACHINE = (Path("/proc/sys"), Path("/proc/fs"))
 _READ, _WRITE, _PRIVATE = "--ro-bind", "--bind", "--tmpfs"
 _MOST_LINKS = 40
 
@@ -43,6 +45,8 @@ class Mounts:
         self.named = tuple(named)
         given = [Path(folder) for folder in SYSTEM] + [Path("/etc", name) for name in SETTINGS]
         self._options: dict[Path, str] = {Path("/proc"): "--proc", Path("/dev"): "--dev", TEMPORARY: _PRIVATE}
+        if os.geteuid() == 0:
+            self._options |= {path: _READ for path in _MACHINE if path.exists()}
         self._options |= {path: _READ for path in given if path.exists() and not _within(path, named)}
         if not _within(home, named):
             self._options[home] = _PRIVATE

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from kumihimo.hub.call import require_name
 from kumihimo.hub.errors import Code, HubError
 from kumihimo.hub.lists import Lists
 from kumihimo.hub.local import LocalTool
 from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.registry import Registry
+
+_MOST_TOLD = 200
 
 
 class Reference(NamedTuple):
@@ -33,7 +36,8 @@ class Names:
         return Reference(server, tool) if tool and server in self._registry else None
 
     async def find(self, name: str, worktree: Path | None = None, permission: Permission = EVERYTHING) -> Reference:
-        """HubError TOOL_NOT_FOUND or AMBIGUOUS_TOOL."""
+        """HubError TOOL_NOT_FOUND or AMBIGUOUS_TOOL, or INVALID_REQUEST for what is no name."""
+        require_name(name)
         server, colon, tool = name.partition(":")
         if colon and server in self._registry:
             return Reference(server, tool)
@@ -62,14 +66,20 @@ class Names:
                 f"Several servers have a tool '{name}': say which, {' or '.join(choices)}.",
                 {"choices": choices},
             )
-        known = [str(tool) for tools in listed.values() if not isinstance(tools, HubError) for tool in tools]
-        unreachable = [server for server, tools in listed.items() if isinstance(tools, HubError)]
-        raise not_found(name, [*known, *self._local, *self._registry.names], unreachable)
+        reached = {server: tools for server, tools in listed.items() if not isinstance(tools, HubError)}
+        # Who has named a server is shown names with servers.
+        known = [
+            f"{server}:{tool}" if ":" in name else str(tool) for server, tools in reached.items() for tool in tools
+        ]
+        missing = not_found(name, [*known, *self._local], [server for server in listed if server not in reached])
+        if name in self._registry:
+            raise HubError(missing.code, f"'{name}' is a server: name one of its tools, {name}:TOOL.", missing.details)
+        raise missing
 
 
 def not_found(name: str, known: list[str], unreachable: list[str]) -> HubError:
-    near = difflib.get_close_matches(name, known, n=3)
-    message = f"No tool is called '{name}'."
+    near = list(dict.fromkeys(difflib.get_close_matches(name, known, n=3)))
+    message = f"No tool is called '{name[:_MOST_TOLD]}'."
     if near:
         message += f" Did you mean {' or '.join(near)}?"
     if unreachable:

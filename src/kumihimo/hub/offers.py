@@ -19,7 +19,8 @@ from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import Table
 from kumihimo.hub.upstream import Upstream
 from kumihimo.wire.client.answers import table
-from kumihimo.wire.client.errors import ClientError
+from kumihimo.wire.client.errors import BadAnswer, ClientError
+from kumihimo.wire.client.freshness import freshness_of
 from kumihimo.wire.client.listing import Kind
 from kumihimo.wire.errors import RpcError
 from kumihimo.wire.jsonrpc import encode
@@ -27,10 +28,8 @@ from kumihimo.wire.jsonrpc import encode
 _VARIABLE = re.compile(r"\{[^}]*\}")
 
 
-class _Contents(Struct, rename="camel"):
+class _Contents(Struct):
     contents: list[Table] = []
-    ttl_ms: float = 0.0
-    cache_scope: str = "private"
 
 
 class Offers:
@@ -64,7 +63,14 @@ class Offers:
             key: value if isinstance(value, str) else encode(value).decode() for key, value in (arguments or {}).items()
         }
         fields = b'"name":%b,"arguments":%b' % (encode(name), encode(given))
-        return table(await self._ask(self._upstream(server, worktree), "prompts/get", fields, name))
+        raw = await self._ask(self._upstream(server, worktree), "prompts/get", fields, name)
+        try:
+            prompt = table(raw)
+        except BadAnswer as error:
+            raise HubError(Code.EXECUTION_FAILED, f"{server}: {error.reason}", {"server": server}) from error
+        if not isinstance(prompt.get("messages"), list):
+            raise HubError(Code.EXECUTION_FAILED, f"{server}: the prompt has no list of messages", {"server": server})
+        return prompt
 
     async def read_resource(
         self, server: str, uri: str, worktree: Path | None = None, caller: str | None = None
@@ -83,13 +89,13 @@ class Offers:
                 raise HubError(Code.RESOURCE_NOT_FOUND, error.message, error.details) from error
             raise
         try:
-            answer = msgspec.json.decode(raw, type=_Contents)
+            contents = msgspec.json.decode(raw, type=_Contents).contents
         except msgspec.DecodeError as error:
             raise HubError(Code.EXECUTION_FAILED, f"{server}: the resource has another shape: {error}") from error
-        scope = ("public",) if answer.cache_scope == "public" else ("private", caller)
-        key = (upstream.key, "resource", uri, scope)
-        self._cache.put(upstream.key, key, answer.contents, answer.ttl_ms / 1000, age)
-        return answer.contents
+        fresh = freshness_of(table(raw))
+        scope = ("public",) if fresh.scope == "public" else ("private", caller)
+        self._cache.put(upstream.key, (upstream.key, "resource", uri, scope), contents, fresh.seconds or 0.0, age)
+        return contents
 
     async def owner_of_prompt(self, name: str, worktree: Path | None = None) -> tuple[str, str]:
         """The server and the prompt that a name means, `server:prompt` or the prompt's own."""

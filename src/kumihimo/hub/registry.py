@@ -55,11 +55,19 @@ class Registry:
             raise ConfigError(definition.where, "bad_setting", reason=f"Two servers are called '{definition.name}'")
         self._definitions[definition.name] = definition
 
+    def keep(self, definition: Definition) -> None:
+        """Its sessions go on: it only stands elsewhere in its file."""
+        self._definitions[definition.name] = definition
+
     async def remove(self, name: str) -> None:
         """Calls to it that are under way fail; the next ones do not find it."""
+        await asyncio.gather(*(upstream.close() for upstream in self.take_out(name)))
+
+    def take_out(self, name: str) -> list[Upstream]:
+        """The next calls do not find it. Its instances, which are still to be closed."""
         del self._definitions[name]
         gone = [key for key in self._upstreams if key[0] == name]
-        await asyncio.gather(*(self._upstreams.pop(key).close() for key in gone))
+        return [self._upstreams.pop(key) for key in gone]
 
     def definition(self, name: str) -> Definition:
         return self._definitions[name]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -163,6 +165,11 @@ def delete(call: Call, arguments: NameGroup) -> Deleted:
 @operation("group.run", RunAgents, Started, EmptyAgents, *_REFUSALS, slow=_held_up)
 def run(call: Call, arguments: RunAgents) -> Started:
     """Start one or more agents at once. Nothing is started where any of them can't be."""
+    with _refused_in_order(call, arguments):
+        return _run(call, arguments)
+
+
+def _run(call: Call, arguments: RunAgents) -> Started:
     _prepare(call, {one.role for one in arguments.agents})
     project, limits = _limits(call, StartFailed)
     asked = _Errands(call, project, arguments, StartFailed)
@@ -187,6 +194,11 @@ def run(call: Call, arguments: RunAgents) -> Started:
 @operation("group.plan", RunStages, Planned, EmptyStages, EmptyStageTasks, PlanFailed, *_REFUSALS, slow=_held_up)
 def plan(call: Call, arguments: RunStages) -> Planned:
     """Start agents stage by stage: each stage begins when everything of the one before is done, and is told its results."""
+    with _refused_in_order(call, arguments):
+        return _plan(call, arguments)
+
+
+def _plan(call: Call, arguments: RunStages) -> Planned:
     _prepare(call, {one.role for stage in arguments.stages for one in stage.tasks})
     project, limits = _limits(call, PlanFailed)
     asked = _Errands(call, project, arguments, PlanFailed)
@@ -200,6 +212,26 @@ def plan(call: Call, arguments: RunStages) -> Planned:
             raise PlanFailed(**error.facts) from None  # pyright: ignore[reportArgumentType]
     made = board.groups.plan(arguments.group, stages, limits, on_failure=arguments.on_failure)
     return Planned(made.group, board.executions.unseen(run for stage in made.stages for run in stage))
+
+
+@contextmanager
+def _refused_in_order(call: Call, arguments: RunAgents | RunStages) -> Generator[None]:
+    """That something could not be started is the last thing to be said: the group, the roles and the slots come before it."""
+    try:
+        yield
+    except StartFailed:
+        groups, limits = call.board.groups, Limits(call.settings.max_concurrent)
+        if isinstance(arguments, RunAgents):
+            groups.require_runnable(arguments.group, _nowhere(arguments.agents, arguments.host), limits)
+        else:
+            stages = [_nowhere(stage.tasks, arguments.host) for stage in arguments.stages]
+            groups.require_plannable(arguments.group, stages, limits)
+        raise
+
+
+def _nowhere(asked: Sequence[AgentToRun], host: str | None) -> list[Errand]:
+    """What is asked for, as far as it can be judged without a folder."""
+    return [Errand(one.role, one.prompt, "", one.timeout_ms, host=host) for one in asked]
 
 
 def _prepare(call: Call, roles: set[str]) -> None:
@@ -244,11 +276,12 @@ class _Errands:
 
     def _folder(self, asked: str | None) -> str:
         failure = self._failure
-        folder = Path(self._project.working_directory, asked or "").expanduser()
+        folder = Path(self._project.working_directory, asked or "")
         try:
+            folder = Path(self._project.working_directory, Path(asked or "").expanduser())
             there = folder.is_dir()
-        except (ValueError, OSError):
-            # A name that no folder can have.
+        except (ValueError, OSError, RuntimeError):
+            # A name that no folder can have, or the home of nobody.
             there = False
         if not there and self.elsewhere is None:
             raise failure("no_such_folder", folder=str(folder)[:300])

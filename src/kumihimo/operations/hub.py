@@ -91,8 +91,16 @@ class FoundTool(Shape, frozen=True):
     read_only: bool = False
 
 
+class Unreached(Shape, frozen=True):
+    server: str
+    error: str
+
+
 class FoundTools(Shape, frozen=True):
+    """`unreachable` are servers whose tools are not among them, since they could not be asked."""
+
     tools: list[FoundTool]
+    unreachable: list[Unreached] = field(default_factory=list[Unreached])
 
 
 class ToolDetail(Shape, frozen=True):
@@ -185,8 +193,15 @@ async def search(call: Call, arguments: SearchTools) -> FoundTools:
                 read_only=tool.read_only,
             )
             for tool in found
-        ]
+        ],
+        # Of a server that alone was asked for it is the answer that it could not be.
+        unreachable=_unreached(call.desk) if arguments.server is None else [],
     )
+
+
+def _unreached(desk: Desk) -> list[Unreached]:
+    states = msgspec.convert(desk.servers(), list[ServerState])
+    return [Unreached(server=it.name, error=it.error) for it in states if it.error is not None]
 
 
 @operation("hub.describe", NameTool, ToolDetail, UpstreamRefused, reads=True)
@@ -227,8 +242,8 @@ async def get_prompt(call: Call, arguments: GetPrompt) -> FilledPrompt:
     return FilledPrompt(
         server=arguments.server,
         name=arguments.name,
-        description=found.get("description"),
-        messages=found.get("messages", []),
+        description=told if isinstance(told := found.get("description"), str) else None,
+        messages=found["messages"],
     )
 
 
@@ -294,7 +309,7 @@ async def _told(answer: Awaitable[R]) -> R:
     try:
         return await answer
     except HubError as error:
-        raise UpstreamRefused(error.code, error.message) from error
+        raise UpstreamRefused(error.code, error.message, retryable=error.retryable) from error
 
 
 OPERATIONS = (

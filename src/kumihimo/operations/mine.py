@@ -19,6 +19,7 @@ from kumihimo.domain.errors import (
     IllegalTransition,
     InvalidValue,
     PermissionDenied,
+    ProjectNotFound,
     TaskNotFound,
     TaskNotReady,
     TaskRefused,
@@ -26,7 +27,7 @@ from kumihimo.domain.errors import (
 )
 from kumihimo.domain.execution import Execution, Report, ReportStatus
 from kumihimo.domain.session import Session
-from kumihimo.domain.task import TaskStatus
+from kumihimo.domain.task import Task, TaskStatus
 from kumihimo.operations.operation import Arguments, Call, Nothing, operation
 from kumihimo.operations.projects import AgentName
 from kumihimo.services.assignments import Assignment, Result
@@ -38,6 +39,7 @@ from kumihimo.settings import Flags, load
 
 TaskId = Annotated[str, Meta(description="The id of a task of your project.")]
 OwnTaskId = Annotated[str | None, Meta(description="A task of your project; your own if left out.")]
+Myself = Annotated[str | None, Meta(description="Your own id; may be left out.")]
 Summary = Annotated[str, Meta(description="What was done, in a few sentences.")]
 NextSteps = Annotated[str | None, Meta(description="What is to be done next.")]
 
@@ -53,6 +55,7 @@ class Done(Struct, frozen=True):
 
     task_status: TaskStatus | None
     waits_for_facts: bool
+    waits_for_subtasks: bool = False
 
 
 class ReportTask(Arguments, frozen=True):
@@ -98,10 +101,16 @@ class HandOver(Arguments, frozen=True):
     recommendations: Annotated[str | None, Meta(description="What you would do.")] = None
     next_steps: Annotated[list[str], Meta(description="Steps to take.")] = []  # noqa: RUF012 - msgspec copies it
     warnings: Annotated[list[str], Meta(description="What to beware of.")] = []  # noqa: RUF012
+    agent_id: Myself = None
 
 
 class TakeUp(Arguments, frozen=True):
     handoff_id: Annotated[str, Meta(description="The id of the handoff.")]
+    agent_id: Myself = None
+
+
+class ListHandedOver(Arguments, frozen=True):
+    agent_id: Myself = None
 
 
 class NameColleague(Arguments, frozen=True):
@@ -142,10 +151,11 @@ def _own_task(call: Call, given: str | None) -> str:
     board, session = call.board, call.session
     if given is None:
         own = call.caller.execution_id
-        mine = [board.assignments.of_run(own)] if own else board.assignments.all(session)
-        if not mine or mine[0] is None:
+        assignment = board.assignments.of_run(own) if own else None
+        mine = board.assignments.own(session) if own is None else assignment and assignment.task
+        if mine is None:
             raise TaskRefused
-        return mine[0].task.id
+        return mine.id
     try:
         task = board.tasks.get(call.place, given)
     except TaskNotFound:
@@ -155,18 +165,27 @@ def _own_task(call: Call, given: str | None) -> str:
     return task.id
 
 
+def _as_myself(call: Call, agent_id: str | None) -> str:
+    """The agent of the session. It may say who it is, and nobody else."""
+    own = call.session.agent_id
+    if agent_id not in (None, own):
+        raise PermissionDenied("an agent speaks for itself only")
+    return own
+
+
 @operation("mine.profile", Nothing, Agent, TokenRefused, reads=True)
 def profile(call: Call, _: Nothing) -> Agent:
     """Who you are: your name, role and capabilities."""
     return call.board.agents.show(call.session.agent_id)
 
 
-@operation("mine.colleagues", ListColleagues, list[Agent], TokenRefused, PermissionDenied, reads=True)
+@operation("mine.colleagues", ListColleagues, list[Agent], TokenRefused, ProjectNotFound, PermissionDenied, reads=True)
 def colleagues(call: Call, arguments: ListColleagues) -> list[Agent]:
     """The agents of your project: who could take over."""
-    if arguments.project_id not in (None, call.session.project_id):
+    own = call.session.project_id
+    if arguments.project_id is not None and call.board.projects.show(arguments.project_id).id != own:
         raise PermissionDenied("another project")
-    return call.board.agents.list(project_id=call.session.project_id).items
+    return call.board.agents.list(project_id=own).items
 
 
 @operation("mine.colleague", NameColleague, Agent, TokenRefused, AgentNotFound, reads=True)
@@ -207,9 +226,14 @@ def report(call: Call, arguments: ReportTask) -> Done:
     assignments = call.board.assignments
     if own is not None:
         settled = assignments.report_run(own, arguments.result, **told)
-        return Done(settled.status if settled else None, arguments.result == "success")
+        return Done(settled.status if settled else None, arguments.result == "success", _waits_below(call, settled))
     settled = assignments.report(session, arguments.result, checked=_has_defined_checks(call), **told)
-    return Done(settled.status if settled else None, bool(settled and settled.claimed_by))
+    claimed = bool(settled and settled.claimed_by)
+    return Done(settled.status if settled else None, claimed, claimed and _waits_below(call, settled))
+
+
+def _waits_below(call: Call, task: Task | None) -> bool:
+    return task is not None and call.board.tasks.waits_below(task.id)
 
 
 def _has_defined_checks(call: Call) -> bool:
@@ -257,13 +281,15 @@ def add_context(call: Call, arguments: AddContext) -> ContextEntry:
     return call.board.contexts.add(call.place, own, arguments.content, arguments.type, call.session.agent_id)
 
 
-@operation("mine.hand_over", HandOver, HandoffView, TokenRefused, TaskRefused, AgentNotFound, InvalidValue)
+@operation(
+    "mine.hand_over", HandOver, HandoffView, TokenRefused, TaskRefused, AgentNotFound, InvalidValue, PermissionDenied
+)
 def hand_over(call: Call, arguments: HandOver) -> HandoffView:
     """Leave your task for another agent, with what it has to know."""
     return call.board.handoffs.create(
         call.place,
         _own_task(call, arguments.task_id),
-        from_agent=call.session.agent_id,
+        from_agent=_as_myself(call, arguments.agent_id),
         to_agent=arguments.to_agent_id,
         summary=arguments.summary,
         context=arguments.context,
@@ -276,13 +302,14 @@ def hand_over(call: Call, arguments: HandOver) -> HandoffView:
 @operation("mine.take_up", TakeUp, HandoffView, TokenRefused, HandoffNotFound, HandoffAlreadyAccepted, PermissionDenied)
 def take_up(call: Call, arguments: TakeUp) -> HandoffView:
     """Accept what was handed over to you."""
-    return call.board.handoffs.accept(arguments.handoff_id, call.session.agent_id, project_id=call.session.project_id)
+    agent = _as_myself(call, arguments.agent_id)
+    return call.board.handoffs.accept(arguments.handoff_id, agent, project_id=call.session.project_id)
 
 
-@operation("mine.handoffs", Nothing, list[HandoffView], TokenRefused, reads=True)
-def handoffs(call: Call, _: Nothing) -> list[HandoffView]:
+@operation("mine.handoffs", ListHandedOver, list[HandoffView], TokenRefused, PermissionDenied, reads=True)
+def handoffs(call: Call, arguments: ListHandedOver) -> list[HandoffView]:
     """What was handed over to you, or to anybody in your project, and waits to be accepted."""
-    return call.board.handoffs.pending(place=call.place, agent=call.session.agent_id)
+    return call.board.handoffs.pending(place=call.place, agent=_as_myself(call, arguments.agent_id))
 
 
 @operation("mine.session", Nothing, Session, TokenRefused, reads=True)
@@ -329,6 +356,10 @@ def report_run(call: Call, arguments: ReportRun) -> Execution:
     """Say what came of your own run. It is kept as your word, beside what the process did."""
     own = call.caller.execution_id
     run = call.board.executions.show(own) if own else call.board.executions.of_session(call.session.id)
+    if run is None and arguments.run is None:
+        # It has not asked for its task, and speaks of it all the same.
+        begun = call.board.assignments.current(call.session)
+        run = begun.run if begun else None
     if run is None:
         raise ExecutionNotFound(arguments.run or "?")
     if arguments.run not in (None, run.id):

@@ -61,9 +61,9 @@ def _folder(call: Call, given: str) -> Path:
         folder = (call.settings.folder / Path(given).expanduser()).resolve(strict=True)
     except (OSError, RuntimeError):
         # Not there, not to be entered, too long, a ring of links, or the home of nobody.
-        raise InvalidValue("dir", "not_a_folder", value=given[:200]) from None
+        raise InvalidValue("directory", "not_a_folder", value=given[:200]) from None
     if not folder.is_dir():
-        raise InvalidValue("dir", "not_a_folder", value=given[:200])
+        raise InvalidValue("directory", "not_a_folder", value=given[:200])
     return folder
 
 

@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, field
 
-from kumihimo.domain.errors import ConfigError, InvalidValue, ProjectNotFound
+from kumihimo.domain.errors import (
+    ConfigError,
+    ForeignServerNotFound,
+    InvalidValue,
+    NameTaken,
+    NoProject,
+    ProjectNotFound,
+    ServerNotFound,
+)
 from kumihimo.operations.operation import Arguments, Call, Shape, operation
+from kumihimo.services.references import missing, nearest
 
 if TYPE_CHECKING:
     from kumihimo.hub.importing import Combined, Found
@@ -65,13 +74,13 @@ class ImportedServers(Shape, frozen=True):
     file: str
 
 
-@operation("server.add", AddServer, ServerEntry, ConfigError, InvalidValue, ProjectNotFound)
+@operation("server.add", AddServer, ServerEntry, ConfigError, InvalidValue, NameTaken, ProjectNotFound)
 def add(call: Call, arguments: AddServer) -> ServerEntry:
     """Put a server behind the hub: write it into the configuration of the project.
 
     Secrets are better named than written: `--header 'Authorization=Bearer ${API_KEY}'`.
     """
-    from kumihimo.hub.configuration import Options
+    from kumihimo.hub.configuration import Mistake, Options, server_of
     from kumihimo.hub.configuration_file import define
     from kumihimo.hub.configuration_writing import add_server
     from kumihimo.hub.places import file_to_write
@@ -80,12 +89,17 @@ def add(call: Call, arguments: AddServer) -> ServerEntry:
     folder = _folder(call)
     file = file_to_write(folder, call.settings)
     # What the hub would not take is not written.
-    define({"name": arguments.name, **entry}, Options(), os.environ, folder, where=lambda _: str(file))
+    named = {"name": arguments.name, **entry}
+    try:
+        server_of(named, Options())
+    except Mistake as mistake:
+        raise InvalidValue(str(next(iter(mistake.path), "name")), "malformed", reason=mistake.reason) from None
+    define(named, Options(), os.environ, folder, where=lambda _: str(file))
     add_server(file, arguments.name, entry)
     return ServerEntry(name=arguments.name, file=str(file))
 
 
-@operation("server.remove", NameServer, ServerEntry, ConfigError, ProjectNotFound, destructive=True)
+@operation("server.remove", NameServer, ServerEntry, ConfigError, ProjectNotFound, ServerNotFound, destructive=True)
 def remove(call: Call, arguments: NameServer) -> ServerEntry:
     """Take a server from behind the hub: out of the file that names it."""
     from kumihimo.hub.configuration_writing import entries_in, remove_server
@@ -96,14 +110,12 @@ def remove(call: Call, arguments: NameServer) -> ServerEntry:
         if arguments.name in entries_in(file):
             remove_server(file, arguments.name)
             return ServerEntry(name=arguments.name, file=str(file))
-    raise ConfigError(
-        ", ".join(map(str, files)) or "mcp.config.yaml",
-        "bad_setting",
-        reason=f"No server is called '{arguments.name}': `kumi hub ls` shows those that there are",
-    )
+    raise missing(ServerNotFound, arguments.name, (name for file in files for name in entries_in(file)))
 
 
-@operation("server.import", ImportServers, ImportedServers, ConfigError, ProjectNotFound)
+@operation(
+    "server.import", ImportServers, ImportedServers, ConfigError, ForeignServerNotFound, InvalidValue, ProjectNotFound
+)
 def import_(call: Call, arguments: ImportServers) -> ImportedServers:
     """Take over the servers that other clients on this machine have.
 
@@ -111,9 +123,11 @@ def import_(call: Call, arguments: ImportServers) -> ImportedServers:
     are not set here is left out until they are.
     """
     from kumihimo.hub.configuration_writing import add_server, entries_in
+    from kumihimo.hub.foreign_clients import CLIENTS
     from kumihimo.hub.importing import combined, found_in
     from kumihimo.hub.places import file_to_write, files_of
 
+    _require_clients(arguments.client, [source.name for source in CLIENTS])
     folder = _folder(call)
     # One that was named may be the first to be written.
     own = [file for file in files_of(folder, call.settings) if file.is_file()]
@@ -124,6 +138,7 @@ def import_(call: Call, arguments: ImportServers) -> ImportedServers:
         for it in found_in(folder, Path.home())
         if it.file.resolve() not in read and (not arguments.client or it.client in arguments.client)
     ]
+    _require_names(arguments.names, found)
     known = {name: entry for file in reversed(own) for name, entry in entries_in(file).items()}
     together = combined(found, known)
     told = _told(together, found, arguments)
@@ -133,6 +148,21 @@ def import_(call: Call, arguments: ImportServers) -> ImportedServers:
             if it.outcome == _IMPORTED:
                 add_server(target, it.name, together.new[it.name].entry)
     return ImportedServers(servers=told, file=str(target))
+
+
+def _require_clients(named: Sequence[str], known: Sequence[str]) -> None:
+    for name in named:
+        if name not in known:
+            near = nearest(name[:60], known)
+            raise InvalidValue("client", "no_such_client", value=name[:60], choices=", ".join(known), near=near)
+
+
+def _require_names(named: Sequence[str], found: Sequence[Found]) -> None:
+    """ForeignServerNotFound where no client has one of these, also none that can't be used."""
+    there = {name for each in found for name in (*each.servers, *(it.name for it in each.skipped)) if name is not None}
+    for name in named:
+        if name not in there:
+            raise missing(ForeignServerNotFound, name, there)
 
 
 _IMPORTED = "imported"
@@ -165,7 +195,13 @@ def _folder(call: Call) -> Path:
     place = call.place
     if place.project is not None:
         return Path(call.board.projects.show(place.project).working_directory)
-    return project_folder(Path(place.folder or call.settings.folder))
+    if place.folder is not None:
+        return project_folder(Path(place.folder))
+    try:
+        # Over HTTP: where the server was started says nothing about who asks.
+        return Path(call.board.projects.at(place).working_directory)
+    except NoProject:
+        return project_folder(call.settings.folder)
 
 
 def _entry(arguments: AddServer) -> dict[str, Any]:
@@ -173,6 +209,12 @@ def _entry(arguments: AddServer) -> dict[str, Any]:
         raise InvalidValue(
             "command", "malformed", reason="a server has a command (-- COMMAND ARGS) or a url (--url URL)"
         )
+    # What would be left out without a word is most likely meant for the other kind.
+    if arguments.url and arguments.env:
+        raise InvalidValue("env", "malformed", reason="a server with a url gets no variables: say --header")
+    if arguments.command and (arguments.header or arguments.transport):
+        name = "header" if arguments.header else "transport"
+        raise InvalidValue(name, "malformed", reason="a server with a command has neither headers nor a transport")
     if arguments.url:
         websocket = arguments.url.startswith(("ws://", "wss://"))
         entry: dict[str, Any] = {

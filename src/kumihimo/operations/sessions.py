@@ -13,6 +13,7 @@ from kumihimo.domain.errors import (
     IllegalTransition,
     InvalidValue,
     NothingToMerge,
+    ProjectArchived,
     SessionAlreadyRunning,
     SessionNotFound,
     TaskNotFound,
@@ -71,7 +72,7 @@ def _error_text(error: dict[str, Any] | str | None) -> str | None:
 
 @operation(
     "session.start", StartSession, WorkSession,
-    TaskNotFound, AgentNotFound, SessionAlreadyRunning, TaskNotReady,
+    TaskNotFound, AgentNotFound, SessionAlreadyRunning, ProjectArchived, TaskNotReady,
 )  # fmt: skip
 def start(call: Call, arguments: StartSession) -> WorkSession:
     """Say that an agent begins to work on a task: the task gets its agent and is in progress."""
@@ -79,7 +80,8 @@ def start(call: Call, arguments: StartSession) -> WorkSession:
 
 
 @operation(
-    "session.end", EndSession, WorkSession, SessionNotFound, IllegalTransition, InvalidValue, NothingToMerge, GitError,
+    "session.end", EndSession, WorkSession,
+    SessionNotFound, IllegalTransition, TaskNotReady, InvalidValue, NothingToMerge, GitError,
     slow=True,
 )  # fmt: skip
 def end(call: Call, arguments: EndSession) -> WorkSession:

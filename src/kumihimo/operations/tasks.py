@@ -12,6 +12,7 @@ from kumihimo.domain.errors import (
     DependencyCycle,
     IllegalTransition,
     InvalidValue,
+    ProjectArchived,
     ProjectNotFound,
     TaskHeld,
     TaskNotFound,
@@ -145,7 +146,7 @@ def seen_as(word: StatusWord | None) -> tuple[TaskStatus, ...] | None:
     return ("backlog", "todo") if word == "open" else ("blocked",) if word == "failed" else (word,)
 
 
-@operation("task.create", CreateTask, TaskView, InvalidValue, AgentNotFound, TaskNotReady)
+@operation("task.create", CreateTask, TaskView, InvalidValue, AgentNotFound, ProjectArchived, TaskNotReady)
 def create(call: Call, arguments: CreateTask) -> TaskView:
     """A new task on the board of a project."""
     new = NewTask(
@@ -194,7 +195,7 @@ def get(call: Call, arguments: NameTask) -> Task:
 
 @operation(
     "task.update", UpdateTask, TaskView,
-    TaskNotFound, AgentNotFound, InvalidValue, IllegalTransition, TaskNotReady, TaskHeld, DependencyCycle,
+    TaskNotFound, AgentNotFound, InvalidValue, IllegalTransition, ProjectArchived, TaskNotReady, TaskHeld, DependencyCycle,
     idempotent=True,
 )  # fmt: skip
 def update(call: Call, arguments: UpdateTask) -> TaskView:
@@ -242,7 +243,9 @@ def list_of_project(call: Call, arguments: ListProjectTasks) -> Page[TaskView]:
     )
 
 
-@operation("task.create_in_project", CreateProjectTask, TaskView, ProjectNotFound, InvalidValue, AgentNotFound)
+@operation(
+    "task.create_in_project", CreateProjectTask, TaskView, ProjectNotFound, InvalidValue, AgentNotFound, ProjectArchived
+)
 def create_in_project(call: Call, arguments: CreateProjectTask) -> TaskView:
     """A new task on the board of a project."""
     new = NewTask(
@@ -254,7 +257,10 @@ def create_in_project(call: Call, arguments: CreateProjectTask) -> TaskView:
         parent=arguments.parent_task_id,
         depends_on=arguments.depends_on,
     )
-    return call.board.tasks.create(Place(arguments.project_id), new)
+    try:
+        return call.board.tasks.create(Place(arguments.project_id), new)
+    except InvalidValue as error:
+        raise error.called({"parent": "parent_task_id"}) from None
 
 
 @operation("task.depend", DependTask, TaskView, TaskNotFound, InvalidValue, DependencyCycle, idempotent=True)

@@ -11,6 +11,7 @@ from kumihimo.domain.errors import (
     GitError,
     InvalidValue,
     NothingToMerge,
+    ProjectArchived,
     SessionAlreadyRunning,
     SessionNotFound,
     StartFailed,
@@ -93,7 +94,7 @@ class WorkerWaited(Struct, frozen=True):
 
 
 _REFUSALS = (
-    TaskNotFound, AgentNotFound, SessionAlreadyRunning, TaskNotReady, InvalidValue, GitError,
+    TaskNotFound, AgentNotFound, SessionAlreadyRunning, ProjectArchived, TaskNotReady, InvalidValue, GitError,
 )  # fmt: skip
 
 

@@ -30,6 +30,13 @@ class Crew:
     def holds(self, pair: Pair, now: datetime) -> bool:
         return self._patience.holds(pair, self._clients.get(pair), now)
 
+    def tell_if_held(self, pair: Pair) -> None:
+        now = self._clock.now()
+        until = self._patience.until(pair, self._clients.get(pair), now)
+        if until > now:
+            facts = {"agentId": pair.agent_id, "projectId": pair.project_id, "until": until.isoformat()}
+            self._tell("held", {**facts})
+
     def failed(self, pair: Pair) -> None:
         seconds = self._patience.failed(pair, self._clock.now())
         self._tell("cooling", {"agentId": pair.agent_id, "projectId": pair.project_id, "seconds": seconds})

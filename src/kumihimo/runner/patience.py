@@ -52,10 +52,13 @@ class Patience:
 
     def holds(self, pair: Pair, client: str | None, now: datetime) -> bool:
         """Whether it is too early to start this; of an unknown client nothing is known."""
+        return self.until(pair, client, now) > now
+
+    def until(self, pair: Pair, client: str | None, now: datetime) -> datetime:
+        """When this may be started: now, or later."""
         cooling = self._kept.pairs.get(_key(pair))
-        if cooling is not None and cooling.until > now:
-            return True
-        return client is not None and self._kept.clients.get(client, now) > now
+        parked = self._kept.clients.get(client, now) if client is not None else now
+        return max(now, parked, cooling.until if cooling else now)
 
     def keep(self) -> None:
         """Write it down. OSError where there is no room for it."""

@@ -123,6 +123,10 @@ class Runner:
             projects = await self._desk.projects()
             self._recovered()
             pairs = [Pair(agent, project.project_id) for project in projects for agent in project.agents]
+        if not wait:
+            # Who looks once is told why nothing begins; who waits was told when it failed.
+            for pair in pairs:
+                self._crew.tell_if_held(pair)
         known = {project.project_id: project for project in projects}
         started = [pair for pair in pairs if not self._following.full and await self._consider(pair, known)]
         if wait and not started:

@@ -17,6 +17,7 @@ Kind = Literal[
     "hung",  # agentId, projectId, instanceId
     "ended",  # agentId, projectId, instanceId, exitCode, signal, reason
     "cooling",  # agentId, projectId, seconds
+    "held",  # agentId, projectId, until
     "parked",  # client, until
     "unwritten",  # reason
     "delivered",  # instanceId

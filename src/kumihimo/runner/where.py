@@ -35,7 +35,7 @@ def at_url(url: str, token: str | None) -> Where:
         known = False
         parts = urlsplit("")
     if not known or parts.username or parts.password:
-        raise ConfigError("--server", "bad_setting", reason=f"{url!r} is not a URL like http://127.0.0.1:9696")
+        raise ConfigError("--server", "bad_value", reason=f"{url!r} is not a URL like http://127.0.0.1:9696")
     path = parts.path.rstrip("/")
     if path in ("", _RUNNER):
         asked, worked = _RUNNER, WORKER_PATH

@@ -12,7 +12,7 @@ import msgspec
 
 from kumihimo.domain import execution as executions
 from kumihimo.domain import text
-from kumihimo.domain.errors import ExecutionRefused, TaskRefused
+from kumihimo.domain.errors import ExecutionRefused, TaskRefused, TokenRefused
 from kumihimo.domain.execution import Execution, Report, ReportStatus
 from kumihimo.domain.handoff import Handoff
 from kumihimo.domain.identifiers import Identifiers
@@ -79,12 +79,29 @@ class Assignments(Service):
 
     @command
     def current(self, transaction: Transaction, session: Session) -> Assignment | None:
-        """The task of a session; the first time, its work is on record from now on."""
-        task = self._task_of(transaction, session)
+        """The task of a session; the first time, its work is on record from now on.
+
+        Where its task was taken away meanwhile, what it took up is over, and it is given the next one.
+        """
+        self._alone(transaction, session)
+        run = self._begun(transaction, session)
+        task = self._still_its(transaction, session, run) if run else None
+        if run is not None and task is not None:
+            return _assignment(transaction, task, run)
+        task = self._next(transaction, session)
         if task is None:
             return None
-        run = next(iter(transaction.executions.of_session(session.id)), None)
-        return _assignment(transaction, task, run or self._open(transaction, session, task))
+        if run is not None:
+            transaction.executions.save(run.cancel(self.clock()))
+        return _assignment(transaction, task, self._open(transaction, session, task))
+
+    @query
+    def own(self, transaction: Transaction, session: Session) -> Task | None:
+        """What a session means by its own task: what it took up, else what it would be given."""
+        run = self._begun(transaction, session)
+        if run is not None and run.task_id is not None:
+            return transaction.tasks.get(run.task_id)
+        return self._free(transaction, session)
 
     @query
     def of_run(self, transaction: Transaction, execution_id: str) -> Assignment | None:
@@ -114,17 +131,27 @@ class Assignments(Service):
     ) -> Task | None:
         """What came of the task. The session is over with it; the task moves as the facts allow.
 
+        A task that was taken away from the session stays where it is, and so does any other: what was said is about this one.
         `checked`: the settings have checks for this agent that the board does not know of.
         """
-        task = self._task_of(transaction, session)
-        if task is not None:
-            run = next(iter(transaction.executions.of_session(session.id)), None) or self._open(
-                transaction, session, task
-            )
-            task = self._settle(transaction, session, task, run, result, summary, next_steps, checked=checked)
+        current = transaction.instances.current(session.agent_id, session.project_id)
+        # Before the session, as who tells of its end does: a Runner often does so at the same moment.
+        instance = transaction.instances.lock(current.id) if current else None
+        self._alone(transaction, session)
+        run = self._begun(transaction, session)
+        task = self._still_its(transaction, session, run) if run else self._next(transaction, session)
+        if run is None and task is not None:
+            run = self._open(transaction, session, task)
+        if run is not None:
+            if next_steps and run.task_id:
+                self._contexts.save(
+                    Place(session.project_id), run.task_id, next_steps=next_steps, agent=session.agent_id
+                )
+            if task is not None:
+                task = self._settle(transaction, session, task, run, result, summary, checked=checked)
+                run = transaction.executions.get(run.id) or run
             self._close(transaction, run, result, summary)
-        instance = transaction.instances.current(session.agent_id, session.project_id)
-        if instance is not None:
+        if instance is not None and instance.state != "exited":
             transaction.instances.save(instance.judge("reported", self.clock()))
         self._sessions.end(session.id, "completed", summary)
         return task
@@ -180,16 +207,33 @@ class Assignments(Service):
         transaction.executions.save(change)
         return change.value
 
-    def _task_of(self, transaction: Transaction, session: Session) -> Task | None:
-        """The one that this session works on already, else the most urgent that is not claimed to be done."""
+    def _alone(self, transaction: Transaction, session: Session) -> None:
+        """Nobody else speaks for the session until we commit: of two that take up a task or report at once, one is first.
+        TokenRefused once it is over."""
+        locked = transaction.sessions.lock(session.id)
+        if locked is None or locked.status != "live":
+            raise TokenRefused
+
+    def _begun(self, transaction: Transaction, session: Session) -> Execution | None:
+        """The record of what a session took up; of what is its own to do before what was taken away since."""
         runs = transaction.executions.of_session(session.id)
-        mine = transaction.tasks.in_progress(session.agent_id, session.project_id)
-        for run in runs:
-            for task in mine:
-                if task.id == run.task_id:
-                    return transaction.tasks.lock(task.id)
-        free = next((task for task in mine if task.claimed_by is None), None)
+        mine = {task.id for task in transaction.tasks.in_progress(session.agent_id, session.project_id)}
+        return next((run for run in runs if run.task_id in mine), None) or next(iter(runs), None)
+
+    def _still_its(self, transaction: Transaction, session: Session, run: Execution) -> Task | None:
+        """The task of such a record, unless it was moved or given away meanwhile."""
+        task = transaction.tasks.lock(run.task_id) if run.task_id else None
+        mine = task is not None and task.status == "in_progress" and task.assignee_id == session.agent_id
+        return task if mine else None
+
+    def _next(self, transaction: Transaction, session: Session) -> Task | None:
+        free = self._free(transaction, session)
         return transaction.tasks.lock(free.id) if free else None
+
+    def _free(self, transaction: Transaction, session: Session) -> Task | None:
+        """The most urgent that is not claimed to be done."""
+        mine = transaction.tasks.in_progress(session.agent_id, session.project_id)
+        return next((task for task in mine if task.claimed_by is None), None)
 
     def _open(self, transaction: Transaction, session: Session, task: Task) -> Execution:
         agent = transaction.agents.get(session.agent_id)
@@ -229,12 +273,9 @@ class Assignments(Service):
         run: Execution,
         result: Result,
         summary: str | None,
-        next_steps: str | None,
         *,
         checked: bool,
     ) -> Task:
-        if next_steps:
-            self._contexts.save(Place(task.project_id), task.id, next_steps=next_steps, agent=session.agent_id)
         if result != "success":
             return self._tasks.move(task, "blocked", reason=summary or result)
         heir = self._heir(transaction, session, task)
@@ -247,16 +288,17 @@ class Assignments(Service):
         decided = project is not None and not project.worktrees and unchecked
         if decided and not transaction.tasks.open_subtasks(task.id):
             return self._tasks.move(task, "done", reason=summary)
+        if decided:
+            # Nothing is to be looked at: it is done as soon as what is below it is over.
+            transaction.executions.save(run.verify(self.clock()))
         change = task.claim(run.id, self.clock())
         transaction.tasks.save(change)
         return change.value
 
     def _heir(self, transaction: Transaction, session: Session, task: Task) -> str | None:
         """To whom this session has handed the task over, while that was not accepted yet."""
-        latest = transaction.handoffs.latest(task.id)
-        if latest is None or latest.accepted_at is not None or latest.from_agent_id != session.agent_id:
-            return None
-        return latest.to_agent_id if latest.created_at >= session.started_at else None
+        handoff = transaction.handoffs.waiting_from(task.id, session.agent_id, session.started_at)
+        return handoff.to_agent_id if handoff else None
 
     def _close(self, transaction: Transaction, run: Execution, result: Result, summary: str | None) -> None:
         now = self.clock()

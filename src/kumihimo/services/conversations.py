@@ -9,7 +9,7 @@ import msgspec
 from kumihimo.engine.agents import registry
 from kumihimo.engine.agents.telling import Entry, tell
 from kumihimo.services.board import Board
-from kumihimo.services.outputs import position_of, read_lines
+from kumihimo.services.outputs import most_lines, position_of, read_lines
 
 _LINES = 200
 _MOST_LINES = 2_000
@@ -29,7 +29,7 @@ def read(board: Board, reference: str, cursor: str | None, limit: int | None) ->
     sight = board.executions.sight(reference)
     run, end = sight.execution, sight.seen.position
     begin = position_of(cursor)
-    most = max(1, min(limit or _LINES, _MOST_LINES))
+    most = most_lines(limit, _LINES, _MOST_LINES)
     entries: list[Entry] = []
     if run.log_path is not None and begin < end:
         lines, reached = read_lines(board.artifacts, run, begin, end, most)

@@ -25,7 +25,7 @@ from kumihimo.domain.errors import (
 )
 from kumihimo.domain.event import Change
 from kumihimo.domain.execution import Execution
-from kumihimo.domain.group import Group, GroupMode, OnFailure, identify
+from kumihimo.domain.group import PREFIX, Group, GroupMode, OnFailure, identify
 from kumihimo.domain.identifiers import Identifiers
 from kumihimo.services.executions import Executions
 from kumihimo.services.executions import find as find_run
@@ -70,7 +70,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def find(transaction: Transaction, reference: str) -> Group:
-    found = by_id(transaction.groups, "grp-", reference)
+    found = by_id(transaction.groups, PREFIX, reference)
     if found is None:
         raise GroupNotFound(reference[:80])
     return found
@@ -268,10 +268,15 @@ class Groups(Service):
         for errand in errands:
             found = team.get(errand.role) or transaction.agents.named(errand.role)
             if found is None or found.status != "active" or found.type != "ai":
-                raise RoleNotFound(errand.role[:80], nearest(errand.role[:80], transaction.agents.names()))
+                able = [
+                    agent.name for agent in transaction.agents.all() if agent.status == "active" and agent.type == "ai"
+                ]
+                raise RoleNotFound(errand.role[:80], nearest(errand.role[:80], able))
             team[errand.role] = found
             if errand.timeout_ms is not None and not 0 < errand.timeout_ms <= LONGEST_MS:
-                raise InvalidValue("timeout_ms", "not_a_number", value=str(errand.timeout_ms)[:40])
+                raise InvalidValue(
+                    "timeout_ms", "not_a_choice", value=str(errand.timeout_ms)[:40], choices=f"1 – {LONGEST_MS}"
+                )
         for host in {errand.host for errand in errands}:
             pinned(transaction, host)
         for role, agent in team.items():

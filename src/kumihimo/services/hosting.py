@@ -125,7 +125,7 @@ def _start(settings: Settings, arguments: Sequence[str]) -> Running:
             return found
         if child.poll() is not None:
             # Another may have been faster and still be on its way up: then ours ended at its lock.
-            found = _wait_for_other(settings.state_folder)
+            found = wait_for_other(settings.state_folder)
             if found is not None:
                 return found
             break
@@ -133,7 +133,8 @@ def _start(settings: Settings, arguments: Sequence[str]) -> Running:
     raise StartFailed("no_supervisor", reason=_said(log, begin))
 
 
-def _wait_for_other(folder: Path) -> Running | None:
+def wait_for_other(folder: Path) -> Running | None:
+    """The host process that was faster and may still be on its way up."""
     deadline = time.monotonic() + 2.0
     while time.monotonic() < deadline:
         found = find_running(folder)

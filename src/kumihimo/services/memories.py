@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from kumihimo.domain import text
-from kumihimo.domain.errors import MemoryNotFound, NameTaken, StoreError
+from kumihimo.domain.errors import AmbiguousReference, MemoryNotFound, NameTaken, StoreError
 from kumihimo.domain.event import Change
 from kumihimo.domain.memory import Memory, MemoryStatus, identify
 from kumihimo.domain.project import Project
@@ -38,9 +38,17 @@ class Preview(msgspec.Struct, frozen=True):
 def find(transaction: Transaction, place: Place, slug: str) -> Memory:
     project = projects.at(transaction, place)
     found = None if "\0" in slug else transaction.memories.with_slug(project.id, slug)
-    if found is None:
-        raise missing(MemoryNotFound, slug, (memory.slug for memory in transaction.memories.of_project(project.id)))
-    return found
+    return found or _beginning_with(slug, transaction.memories.of_project(project.id))
+
+
+def _beginning_with(slug: str, memories: list[Memory]) -> Memory:
+    """The one that this is the beginning of: a slug is the id by which people name a decision."""
+    found = [memory for memory in memories if slug and memory.slug.startswith(slug)]
+    if len(found) > 1:
+        raise AmbiguousReference(slug, [memory.slug for memory in found[:4]])
+    if not found:
+        raise missing(MemoryNotFound, slug, (memory.slug for memory in memories))
+    return found[0]
 
 
 def active(

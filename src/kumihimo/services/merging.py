@@ -83,7 +83,7 @@ class Merger:
         return result
 
     def _brought(self, candidate: Candidate, worktrees: Worktrees) -> Worktree:
-        """Of a run of another host: its branch is on the remote, or it is said where it is."""
+        """From its branch, which is here or on the remote; or it is said where that is."""
         run = candidate.run
         found = bring_worktree(self._board, self._settings, worktrees, candidate)
         if found is None:

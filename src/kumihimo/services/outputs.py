@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from kumihimo.domain.errors import CursorInvalid
+from kumihimo.domain.errors import CursorInvalid, InvalidValue
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.identifiers import Identifiers
 from kumihimo.domain.observation import Observation
@@ -42,7 +42,7 @@ class Outputs(Service):
         run, seen = self._seen(reference)
         end = seen.position
         begin = position_of(cursor)
-        most = max(1, min(limit or _LINES, _MOST_LINES))
+        most = most_lines(limit, _LINES, _MOST_LINES)
         lines: list[str] = []
         if run.log_path is not None and begin < end:
             found, begin = read_lines(self._artifacts, run, begin, end, most)
@@ -65,6 +65,13 @@ def last_lines(artifacts: Artifacts, run: Execution, seen: Observation, count: i
     if begin and len(found) > 1:
         del found[0]
     return [line.rstrip(b"\r\n").decode("utf-8", "replace") for line in found[-count:]]
+
+
+def most_lines(limit: int | None, usual: int, most: int) -> int:
+    """How many lines to give. More than there may be at once is no mistake: the cursor leads on."""
+    if limit is not None and limit < 1:
+        raise InvalidValue("limit", "out_of_range", value=limit, least=1, most=most)
+    return min(limit or usual, most)
 
 
 def position_of(cursor: str | None) -> int:

@@ -79,7 +79,7 @@ class Projects(Service):
         name = text.line("name", name, 100)
         taken = transaction.projects.in_folder(folder)
         if taken is not None:
-            raise InvalidValue("dir", "folder_taken", value=folder, project=taken.name)
+            raise InvalidValue("directory", "folder_taken", value=folder, project=taken.name)
         return self._add(transaction, name, folder, worktrees)
 
     @lookup

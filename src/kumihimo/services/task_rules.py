@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kumihimo.domain.errors import TaskNotReady
+from kumihimo.domain.errors import ProjectArchived, TaskNotReady
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.project import Project
 from kumihimo.domain.task import Task
@@ -13,6 +13,8 @@ from kumihimo.store.store import Transaction
 
 def require_startable(transaction: Transaction, project: Project, task: Task) -> None:
     """The rules for work to begin: somebody of the project does it, and nothing it waits for is open."""
+    if project.status == "archived":
+        raise ProjectArchived(project.name)
     if task.assignee_id is None:
         raise TaskNotReady(task.number, "no_assignee")
     assignee = transaction.agents.get(task.assignee_id)
@@ -42,6 +44,14 @@ def require_finishable(transaction: Transaction, task: Task, *, forced: bool) ->
     checks = effective_checks(transaction, task)
     if checks and not _proven(transaction, task):
         raise TaskNotReady(task.number, "checks_open", checks="; ".join(checks))
+
+
+def waits_for_subtasks_alone(transaction: Transaction, task: Task) -> bool:
+    """Whether a success was reported that was looked at, and merged where it has a branch: what is below it holds it back."""
+    run = transaction.executions.get(task.claimed_by) if task.claimed_by else None
+    if task.status != "in_progress" or run is None or run.live or run.unverified or not run.succeeded:
+        return False
+    return run.branch is None or run.dod_result == "merged"
 
 
 def _left_work(transaction: Transaction, run: Execution) -> bool:

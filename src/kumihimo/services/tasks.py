@@ -9,7 +9,7 @@ import msgspec
 
 from kumihimo.domain import text
 from kumihimo.domain.agent import Agent, AgentType, Scope
-from kumihimo.domain.errors import DependencyCycle, InvalidValue, TaskHeld, TaskNotFound, TaskNotReady
+from kumihimo.domain.errors import DependencyCycle, InvalidValue, ProjectArchived, TaskHeld, TaskNotFound, TaskNotReady
 from kumihimo.domain.event import Change
 from kumihimo.domain.retry import RetryPolicy
 from kumihimo.domain.task import ASSIGNABLE, ENDED, Priority, Task, TaskStatus, TaskType
@@ -18,7 +18,7 @@ from kumihimo.services.hosts import pinned
 from kumihimo.services.projects import Place
 from kumihimo.services.references import by_id, number
 from kumihimo.services.service import Service, command, lookup, query
-from kumihimo.services.task_rules import require_finishable, require_startable
+from kumihimo.services.task_rules import require_finishable, require_startable, waits_for_subtasks_alone
 from kumihimo.store.paging import Page, bounded
 from kumihimo.store.store import Transaction
 
@@ -101,6 +101,8 @@ class Tasks(Service):
     @command
     def create(self, transaction: Transaction, place: Place, new: NewTask) -> TaskView:
         project = projects.at(transaction, place)
+        if project.status == "archived":
+            raise ProjectArchived(project.name)
         now = self.clock()
         here = Place(project.id)
         # The number is taken first: that locks the project, so the parent can't be finished while a subtask is added.
@@ -166,6 +168,11 @@ class Tasks(Service):
             cursor=cursor,
         )
         return Page(view(transaction, page.items), page.next_cursor)
+
+    @query
+    def waits_below(self, transaction: Transaction, task_id: str) -> bool:
+        """Whether something below a task is open."""
+        return bool(transaction.tasks.open_subtasks(task_id))
 
     @query
     def counts(self, transaction: Transaction, project_id: str) -> dict[str, int]:
@@ -244,6 +251,7 @@ class Tasks(Service):
         if task.status == status:
             return task
         change = task.move(status, self.clock(), text.long_or_none("reason", reason))
+        above = transaction.tasks.lock(task.parent_id) if status in ENDED and task.parent_id else None
         if status in ("in_progress", "done"):
             # Locked, so that nobody leaves the project or adds a subtask between the look and the move.
             project = transaction.projects.lock(task.project_id)
@@ -253,7 +261,18 @@ class Tasks(Service):
             else:
                 require_startable(transaction, project, task)
         transaction.tasks.save(change)
+        if above is not None and waits_for_subtasks_alone(transaction, above):
+            self._finish_above(transaction, above)
         return change.value
+
+    def _finish_above(self, transaction: Transaction, task: Task) -> None:
+        """What was said of it before is a fact once nothing below it is open: nobody will come back and say it again."""
+        run = transaction.executions.get(task.claimed_by or "")
+        said = run.report.summary if run and run.report else None
+        try:
+            self._move(transaction, task, "done", reason=said)
+        except TaskNotReady:
+            return
 
     def _edit(self, transaction: Transaction, task: Task, fields: dict[str, Any]) -> Task:
         checked: dict[str, Any] = {name: fields[name] for name in ("priority", "type") if name in fields}

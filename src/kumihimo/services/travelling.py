@@ -33,12 +33,17 @@ def send_branch(board: Board, project: Project | None, run: Execution, evidence:
 
 
 def bring_worktree(board: Board, settings: Settings, worktrees: Worktrees, candidate: Candidate) -> Worktree | None:
-    """The worktree of a run that was done on another host, made here from its branch on the remote. None for a run of this
-    host. NothingToMerge where the branch is not to be had."""
+    """The worktree of a run whose folder is not here, made from its branch: of a run of another host from the one on the
+    remote, of a run of this host, whose folder somebody has deleted, from the one that is left. None where there is none.
+    NothingToMerge where the branch of another host is not to be had."""
     run = candidate.run
-    if run.branch is None or run.host_id is None or run.host_id == known_host_id(settings.state_folder):
+    if run.branch is None:
         return None
-    _fetch(board, worktrees, candidate, run.branch)
+    if run.host_id is None or run.host_id == known_host_id(settings.state_folder):
+        if worktrees.repository.find(f"refs/heads/{run.branch}") is None:
+            return None
+    else:
+        _fetch(board, worktrees, candidate, run.branch)
     name = workplaces.name_of(run)
     made = workplaces.make(board, candidate.project, name, run.branch, holder=run.id, scope=Scope())
     worktrees.release(name, run.id)

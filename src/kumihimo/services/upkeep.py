@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from kumihimo import __version__
-from kumihimo.domain.errors import StoreNotEmpty, StoreUnreachable
+from kumihimo.domain.errors import StoreNotEmpty, StoreNotOurs, StoreUnreachable
 from kumihimo.services.board import Board
 from kumihimo.services.hosting import find_running
 from kumihimo.settings import Settings
@@ -76,6 +76,8 @@ def examine(settings: Settings) -> Condition:
     store = open_store(settings.database)
     try:
         return Condition(store.connection.place, store.connection.check())
+    except Exception as error:
+        raise store.connection.translate(error) from error
     finally:
         store.close()
 
@@ -91,6 +93,10 @@ def restore(settings: Settings, file: Path) -> Copied:
     """A backup into the board of the settings, which must be empty."""
     if not file.is_file():
         raise StoreUnreachable(str(file), reason="no such file")
+    from kumihimo.store.sqlite import is_board
+
+    if not is_board(file):
+        raise StoreNotOurs(str(file))
     if _schema_of(file) == VERSION:
         return _copy(str(file), settings.database)
     # To read it is to bring it up to date. The backup stays as it is, for those who made it.

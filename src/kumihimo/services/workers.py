@@ -91,7 +91,9 @@ class Workers(Service):
         if live is not None and not self._unused(live, request.kind):
             raise SessionAlreadyRunning(task.number, live.number)
         if live is not None and live.origin == request.kind and not self._outdated(live):
-            return self._view(transaction, live)
+            same = self._asked_again(transaction, live, task, request)
+            if same is not None:
+                return self._view(transaction, same)
         if live is not None:
             self._drop(transaction, live)
         if task.status in ENDED:
@@ -99,6 +101,9 @@ class Workers(Service):
         agent = self._agent(transaction, task, request)
         if request.client is not None:
             agents.known_client(request.client)
+        if live is not None and task.status == "in_progress" and task.assignee_id != agent.id:
+            # Nobody has begun: it may still be given to somebody else.
+            task = self._tasks.move(task, "todo")
         task = self._tasks.begin(task, agent)
         wish = Wish(
             agent,
@@ -258,6 +263,27 @@ class Workers(Service):
             if task is not None and task.status == "in_progress":
                 self._tasks.move(task, "blocked", reason="its worker was never begun")
         return len(found)
+
+    def _asked_again(self, transaction: Transaction, live: Execution, task: Task, request: Request) -> Execution | None:
+        """The one that waits, as it is wanted now; None where it is wanted with another agent. What would be refused of a
+        first request is refused of this one."""
+        agent = self._agent(transaction, task, request)
+        if request.client is not None:
+            agents.known_client(request.client)
+        if live.origin != "session":
+            return live
+        if request.agent is not None and agent.id != live.agent_id:
+            return None
+        run = self._locked(transaction, live.id)
+        if run.status not in ("planned", "queued"):
+            raise SessionAlreadyRunning(task.number, run.number)
+        client = request.client or run.client
+        model = run.model if client == run.client else agent.model if client == agent.client else None
+        if (client, request.auto, request.skip_checks) == (run.client, run.auto, run.skip_checks):
+            return run
+        change = run.want(self.clock(), client=client, model=model, auto=request.auto, skip_checks=request.skip_checks)
+        transaction.executions.save(change)
+        return change.value
 
     def _unused(self, live: Execution, kind: Kind) -> bool:
         """Whether it only waits to be begun, and so can be given again or make room."""

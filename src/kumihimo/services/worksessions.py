@@ -101,6 +101,10 @@ class WorkSessions(Service):
         exit_code = executions.exit_code(exit_code)
         found = find(transaction, place, reference)
         execution = transaction.executions.lock(found.id) or found
+        if execution.origin == "worker" and execution.live:
+            # It is followed to its end here: to call it over would leave its agent at work, and nobody watching.
+            work = transaction.tasks.get(execution.task_id or "")
+            raise TaskNotReady(work.number if work else 0, "run_here", run=execution.id)
         facts: dict[str, object] = {
             "signal": None if signal is None else text.line("signal", signal, 40),
             "dod_result": dod_result,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from kumihimo.domain.handoff import Handoff
 from kumihimo.store.filters import Where
-from kumihimo.store.mapping import TableMapping
+from kumihimo.store.mapping import TableMapping, microseconds
 from kumihimo.store.repository import Repository
 
 
@@ -18,6 +20,16 @@ class Handoffs(Repository[Handoff]):
 
     def latest(self, task_id: str) -> Handoff | None:
         return self.one("task_id = ? ORDER BY seq DESC", task_id)
+
+    def waiting_from(self, task_id: str, giver_id: str, since: datetime) -> Handoff | None:
+        """The last one by which an agent gave a task to another since then, if that one has not accepted it yet."""
+        return self.one(
+            "task_id = ? AND from_agent_id = ? AND to_agent_id IS NOT NULL AND accepted_at IS NULL AND created_at >= ? "
+            "ORDER BY seq DESC",
+            task_id,
+            giver_id,
+            microseconds(since),
+        )
 
     def pending(
         self, *, project_ids: list[str] | None = None, agent_id: str | None = None, limit: int = 1_000

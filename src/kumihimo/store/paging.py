@@ -26,7 +26,7 @@ def bounded(limit: int | None) -> int:
     if limit is None:
         return LIMIT
     if not 1 <= limit <= MOST:
-        raise InvalidValue("limit", "not_a_choice", value=limit, choices=f"1 – {MOST}")
+        raise InvalidValue("limit", "out_of_range", value=limit, least=1, most=MOST)
     return limit
 
 

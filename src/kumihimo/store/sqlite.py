@@ -158,10 +158,12 @@ class SqliteConnection:
 
     def check(self) -> list[str]:
         found = [str(row[0]) for row in self.execute("PRAGMA integrity_check")]
-        broken = [
+        if found != ["ok"]:
+            # Where the file itself is broken, asking for more may break off.
+            return found
+        return [
             f"{row[0]} row {row[1]} points to nothing in {row[2]}" for row in self.execute("PRAGMA foreign_key_check")
         ]
-        return [text for text in found if text != "ok"] + broken
 
     def columns(self, table: str) -> list[str]:
         return [row[1] for row in self.execute(f"PRAGMA table_info({table})")]
@@ -232,6 +234,13 @@ def _make_file(path: Path) -> None:
         raise StoreNotWritable(str(path), reason=error.strerror or str(error)) from None
     if header and header != _HEADER:
         raise StoreNotOurs(str(path))
+
+
+def is_board(path: Path) -> bool:
+    """By the header of a file, which is left as it is."""
+    with path.open("rb") as file:
+        header = file.read(72)
+    return header.startswith(_HEADER) and int.from_bytes(header[68:], "big") == APPLICATION_ID
 
 
 def _recognise(database: Any, path: Path) -> None:

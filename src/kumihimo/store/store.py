@@ -246,6 +246,10 @@ def connect(database: str | Path) -> Connection:
         except ImportError:
             raise ConfigError("--db", "no_driver") from None
         return PostgresConnection(database)
+    scheme, url, _ = str(database).partition("://")
+    if isinstance(database, str) and url:
+        # Taken for a path it would make a folder of that name.
+        raise ConfigError("--db", "not_a_database", value=f"{scheme}{url}")
     from kumihimo.store.sqlite import SqliteConnection
 
     return SqliteConnection(Path(database))

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kumihimo.domain.execution import Execution
+from kumihimo.services.settling import why
 from kumihimo.services.sights import Sight
+from kumihimo.toolsets.camel.executions import status_word
 
 # A later stage is to know what came out of the one before, not every word of it.
 _LONGEST = 20_000
@@ -43,13 +45,15 @@ def _results(before: Sequence[Sight]) -> str:
 
 def _result(sight: Sight) -> str:
     run, report = sight.execution, sight.execution.report
-    outcome = report.status if report else run.status
+    outcome = report.status if report else status_word(run)
     lines = [f"- {sight.role} ({run.id}): {outcome}"]
     summary = report.summary if report else sight.seen.last_message
     if summary:
         lines.append(f"  Summary: {summary[:_LONGEST]}")
     if report and report.response:
         lines.append(f"  Response: {report.response[:_LONGEST]}")
+    if not report and not run.succeeded:
+        lines.append(f"  Error: {why(run)[:_LONGEST]}")
     if report and report.error_message:
         lines.append(f"  Error: {report.error_message[:_LONGEST]}")
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from kumihimo.settings import Language
 from kumihimo.toolsets.texts import words
 
 
-def task_start(call: Call, values: dict[str, str], language: Language) -> str:
+def task_start(call: Call, values: dict[str, str], language: Language, begin: str = "begin") -> str:
     """The task, what is known about it, the latest handoff and the history of work."""
     task = call.board.tasks.get(call.place, values["task_id"])
     lines = [words("task_start", language, title=task.title), "", words("task_facts", language)]
@@ -32,16 +32,16 @@ def task_start(call: Call, values: dict[str, str], language: Language) -> str:
             f"- {run.queued_at:%Y-%m-%d %H:%M} {run.status} {run.report.summary if run.report else ''}".rstrip()
             for run in runs
         ]
-    lines += ["", words("begin", language)]
+    lines += ["", words(begin, language)]
     return "\n".join(lines)
 
 
-def handoff_template(call: Call, values: dict[str, str], language: Language) -> str:
+def handoff_template(call: Call, values: dict[str, str], language: Language, guide: str = "handoff_guide") -> str:
     """How to write one, what is known, and what the giver's own run has left to write it from."""
     from kumihimo.services.run_handoffs import newest_draft
 
     task = call.board.tasks.get(call.place, values["task_id"])
-    lines = [words("handoff_template", language, title=task.title), "", words("handoff_guide", language)]
+    lines = [words("handoff_template", language, title=task.title), "", words(guide, language)]
     lines += _context(call.board.contexts.show(call.place, task.id), language)
     session = call.caller.session
     giver = values.get("from_agent_id") or (session.agent_id if session else None)

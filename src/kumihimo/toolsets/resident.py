@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -32,19 +33,20 @@ TOOLSET = Toolset(
         Tool("add_context", "mine.add_context", "Add context to a task", contexts.EntryAnswer, contexts.entry,
              types={"type": _NoteKind}, caller="bound"),
         Tool("create_handoff", "mine.hand_over", "Create a handoff", handoffs.HandoffAnswer, handoffs.one,
-             types={"task_id": _TaskIdType}, required=("task_id", "next_steps"), without=("context", "recommendations"),
-             caller="bound"),
+             types={"task_id": _TaskIdType}, required=("task_id", "next_steps"),
+             without=("context", "recommendations", "agent_id"), caller="bound"),
         Tool("get_pending_handoffs", "mine.handoffs", "Get pending handoffs", handoffs.HandoffsAnswer, handoffs.many,
-             caller="bound"),
+             without=("agent_id",), caller="bound"),
         Tool("end_session", "mine.end_session", "End the session", sessions.SessionAnswer, sessions.one, caller="bound"),
     ),
     (*OWN, *TEMPLATES),
     (
         Prompt("session_start", "Start the session", "Who you are, your tasks, and what waits for you.", (),
                prompting.session_start),
-        Prompt("task_start", "Start a task", "What one needs to know to begin.", (_TASK_ID,), prompting.task_start),
+        Prompt("task_start", "Start a task", "What one needs to know to begin.", (_TASK_ID,),
+               partial(prompting.task_start, begin="begin_as_resident")),
         Prompt("handoff_template", "Hand a task over", "How to write a handoff of this task.", (_TASK_ID,),
-               prompting.handoff_template),
+               partial(prompting.handoff_template, guide="handoff_guide_of_resident")),
         Prompt("session_end", "End the session", "How to leave things in order.", (), prompting.session_end),
     ),
 )  # fmt: skip

@@ -31,6 +31,12 @@ TEXTS: dict[str, dict[Language, str]] = {
         "en": "The report is kept and the session is over. The task is done once its checks passed and its branch is merged.",
         "ja": "報告を記録し、セッションを終了します。チェックが通りブランチがマージされるとタスクは完了します。",
     },
+    "waits_for_subtasks": {
+        "en": "The report is kept and the session is over. The task has open subtasks: it is done once they are over, "
+        "its checks, if it has any, passed, and its branch, if it has one, is merged.",
+        "ja": "報告を記録し、セッションを終了します。終わっていないサブタスクがあります。それらが終わり、チェックがあれば通り、"
+        "ブランチがあればマージされると、タスクは完了します。",
+    },
     "logged_out": {"en": "The session is over.", "ja": "セッションを終了しました。"},
     "session_closed": {"en": "The session was ended.", "ja": "セッションが終了されました"},
     "session_start": {"en": "# Session start", "ja": "# セッション開始"},
@@ -55,12 +61,22 @@ TEXTS: dict[str, dict[Language, str]] = {
         "en": "Work on the task now. Save what you learn with save_context, and report when you are done.",
         "ja": "作業を始めてください。分かったことは save_context で残し、終わったら報告してください。",
     },
+    "begin_as_resident": {
+        "en": "Work on the task now. Save what you learn with add_context, and move the task with update_task_status.",
+        "ja": "作業を始めてください。分かったことは add_context で残し、終わったら update_task_status で状態を更新してください。",
+    },
     "handoff_template": {"en": "# Handoff of a task: {title}", "ja": "# ハンドオフ作成: {title}"},
     "handoff_guide": {
         "en": "Hand this task over with create_handoff. Write:\n- summary: what was done and what is left\n"
         "- context: what one must know to go on\n- recommendations: what you would do, and what to beware of",
         "ja": "create_handoff で引き継いでください。次を書きます。\n- summary: 済んだことと残っていること\n"
         "- context: 続けるために知るべきこと\n- recommendations: 推奨事項と注意点",
+    },
+    "handoff_guide_of_resident": {
+        "en": "Hand this task over with create_handoff. Write:\n- summary: what was done and what is left\n"
+        "- next_steps: what is to be done next, one by one\n- warnings: what to beware of",
+        "ja": "create_handoff で引き継いでください。次を書きます。\n- summary: 済んだことと残っていること\n"
+        "- next_steps: 次のステップを一つずつ\n- warnings: 注意点",
     },
     "context_summary": {"en": "# Context of a task: {title}", "ja": "# コンテキストサマリ: {title}"},
     "nothing_known": {"en": "Nothing was saved yet.", "ja": "まだ何も保存されていません。"},

@@ -22,7 +22,7 @@ TOOLSET = Toolset(
         Tool("get_task_context", "mine.context", "Get the context of a task", contexts.ContextAnswer, contexts.one,
              caller=_TOKEN),
         Tool("create_handoff", "mine.hand_over", "Create a handoff", handoffs.HandoffAnswer, handoffs.one,
-             without=("next_steps", "warnings"), caller=_TOKEN),
+             names={"agent_id": "from_agent_id"}, without=("next_steps", "warnings"), caller=_TOKEN),
         Tool("accept_handoff", "mine.take_up", "Accept a handoff", handoffs.HandoffAnswer, handoffs.one, caller=_TOKEN),
         Tool("get_pending_handoffs", "mine.handoffs", "Get pending handoffs", handoffs.HandoffsAnswer, handoffs.many,
              caller=_TOKEN),

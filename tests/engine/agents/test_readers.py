@@ -25,6 +25,7 @@ from kumihimo.engine.agents.happenings import (
     Used,
     Warned,
 )
+from kumihimo.engine.agents.observer import Observer
 from tests.engine.agents import captures
 
 LINES = [(client, line) for client, name in captures.STREAMS for line in captures.lines_of(client, name)]
@@ -257,6 +258,15 @@ def test_copilot_tells_a_call_once_though_it_is_shown_twice() -> None:
     assert read("copilot", message, start) == [ToolCalled("c", "bash")]
 
 
+def test_the_model_of_copilot_is_known_from_its_first_lines() -> None:
+    watched = Observer("exec_a", registry.find("copilot").reader())
+    watched.observe([b'{"type":"session.tools_updated","data":{"model":"m"}}'])
+    # Its conversation is named at the end alone: who is killed before has told the model all the same.
+    assert (watched.observation(1).model, watched.observation(1).conversation) == ("m", None)
+    watched.observe([b'{"type":"result","sessionId":"s","exitCode":0}'])
+    assert (watched.observation(2).model, watched.observation(2).conversation) == ("m", "s")
+
+
 def test_cursor_call_may_be_a_function_or_fail() -> None:
     call = {"function": {"name": "search", "arguments": '{"query": "x"}'}}
     broken = {"editToolCall": {"args": {"path": "/p/a"}, "result": {"error": {"message": "no such file"}}}}
@@ -292,3 +302,11 @@ def test_what_looks_like_a_secret_is_not_shown_among_arguments() -> None:
     assert isinstance(called, ToolCalled)
     assert called.arguments.startswith("session_token=***, text=a bccc")
     assert len(called.arguments) <= 200
+
+
+def test_words_that_were_cut_within_a_character_do_not_lose_the_line_that_carries_them() -> None:
+    cut = rb'{"type":"result","subtype":"success","is_error":false,"result":"fine \ud83d","usage":{"input_tokens":3}}'
+    found = captures.happenings_of("claude-code", [cut])
+    assert Finished("fine \ufffd") in found
+    whole = rb'{"type":"result","subtype":"success","is_error":false,"result":"\ud83d\ude00 \\ud83d \ude00"}'
+    assert Finished("\U0001f600 \\ud83d \ufffd") in captures.happenings_of("claude-code", [whole])

@@ -21,6 +21,9 @@ def render(error: KumihimoError, language: Language) -> str:
     facts: dict[str, object] = dict(error.facts)
     if "near" in facts:
         facts["near"] = problems(language)["near"].format_map(facts) if facts["near"] else ""
+    if "allowed" in facts:
+        ways = "possible" if facts["allowed"] else "final"
+        facts["ways"] = problems(language)[ways].format_map(facts)
     problem = facts.get("problem")
     if isinstance(problem, str):
         facts["problem"] = problems(language)[problem].format_map(facts)

@@ -5,27 +5,30 @@ ERRORS: dict[str, str] = {
     "AgentNotFound": "No agent is called '{name}'.{near} `kumi agent ls` shows them.",
     "TaskNotFound": "There is no task '{name}' here.{near} `kumi task ls` shows them.",
     "SessionNotFound": "There is no session '{name}' here.{near} `kumi session ls` shows them.",
-    "ExecutionNotFound": "There is no run '{name}'.{near} `kumi session ls` shows them.",
-    "GroupNotFound": "There is no group '{name}'.{near}",
+    "ExecutionNotFound": "There is no run '{name}'.{near} `kumi run ls` and `kumi session ls` show them.",
+    "GroupNotFound": "There is no group '{name}'.{near} `kumi group ls` shows them.",
     "HandoffNotFound": "There is no handoff '{name}'.{near} `kumi handoff ls` shows those that wait.",
     "MemoryNotFound": "There is no memory '{name}' in this project.{near} `kumi memory ls` shows them.",
+    "ServerNotFound": "No server behind the hub is called '{name}'.{near} `kumi hub ls` shows them.",
+    "ForeignServerNotFound": "No client here has a server called '{name}'.{near} `kumi hub import --dry-run` shows what there is.",
     "AmbiguousReference": "'{name}' fits more than one: {choices}. Give more letters.",
     "InvalidValue": "'{field}' {problem}",
-    "NameTaken": "There is already a {noun} called '{name}'. Choose another name.",
+    "NameTaken": "Another {noun} is called '{name}' already. Choose another name.",
     "DependencyCycle": "Task {task} can't depend on task {depends_on}, because that one depends on {task}. "
     "Remove the other dependency first.",
     "CursorInvalid": "'{cursor}' is not a cursor of this board, or what it pointed to was folded away. Start again without one.",
     "ToolsetClash": "The toolsets '{one}' and '{other}' can't be served together: {names} means different things in them. Serve them apart.",
-    "IllegalTransition": "The {noun} {name} is '{state}': '{action}' is not possible from there. Possible: {allowed}.",
+    "IllegalTransition": "The {noun} {name} is '{state}': '{action}' is not possible from there. {ways}",
     "TaskNotReady": "Task {task} {problem}",
     "ScopesOverlap": "Task {task} may write what task {other} is writing now. Wait for it (kumi worker wait {other}), or "
     "stop it (kumi run stop {run})",
     "NothingToMerge": "Nothing is merged: {name} {problem}",
     "ArtifactAway": "What {execution} has written is on the host {host}, {problem}",
-    "SessionAlreadyRunning": "Task {task} has a running session ({session}). End it first: "
-    "`kumi session end {session} --exit-code 0`.",
+    "SessionAlreadyRunning": "Task {task} has a running session ({session}). Wait for it or stop it: `kumi worker stop {task}`; "
+    "what you run yourself you end: `kumi session end {session} --exit-code 0`.",
     "TaskHeld": "Task {task} is '{state}' and can't be given to somebody else now. "
     "Move it back first: `kumi task update {task} --status todo`.",
+    "ProjectArchived": "The project '{project}' is archived. Take it up again first: `kumi project resume {project}`.",
     "StaleFence": "The run {execution} was claimed anew since: nothing was written. Let the newer owner go on.",
     "HandoffAlreadyAccepted": "The handoff {handoff} has been accepted already. `kumi handoff ls` shows those that wait.",
     "GroupHasRunningAgents": "Group {group} still has {running} running. Wait for them or cancel them first.",
@@ -50,7 +53,7 @@ ERRORS: dict[str, str] = {
     "PermissionDenied": "Permission denied: {reason}",
     "UpstreamRefused": "{upstream_code}: {reason}",
     "ConfigError": "{where}: {problem}",
-    "ProjectUnclear": "Which project? Say `--project NAME`, or go to its folder. Projects: {projects}. "
+    "ProjectUnclear": "Which project? Say `--project NAME` (over HTTP `?project=NAME`), or go to its folder. Projects: {projects}. "
     "`kumi init` makes a project of this folder.",
     "NoProject": "There is no project yet. Go to a repository and run `kumi init`.",
     "GitError": "`git {command}` failed in {folder}: {reason}. Mend that, then try again.",
@@ -82,8 +85,9 @@ ERRORS: dict[str, str] = {
     "LibraryTooOld": "This SQLite library is {found}; {needed} or newer is needed, since older ones can lose commits. "
     "Run `pip install --upgrade apsw`.",
     "StoreNotWritable": "{database} can't be written: {reason}. Check the folder's permissions and free space, or name another with --db.",
-    "StoreDamaged": "{database} is damaged: {reason}. Run `kumi db check`, then restore a backup with `kumi db restore`.",
-    "StoreNotEmpty": "{database} already holds a board. Name an empty database.",
+    "StoreDamaged": "{database} is damaged: {reason}. `kumi db check` looks through it. Move it away, then "
+    "`kumi db restore FILE` reads a backup into a new one.",
+    "StoreNotEmpty": "{database} already holds a board. Move it away, or name an empty database.",
     "KumihimoError": "Something was refused.",
 }
 
@@ -102,6 +106,8 @@ PROBLEMS: dict[str, str] = {
     "private_folder": "{folder} is where Kumihimo keeps its own things: tokens, logs, the board. Agents do not work there.",
     "no_such_folder": "there is no folder {folder}.",
     "planned_already": "group {group} has its plan already. Create another group.",
+    "possible": "Possible: {allowed}.",
+    "final": "Nothing follows on '{state}'.",
     "near": " Did you mean '{near}'?",
     "blank": "must not be empty.",
     "too_long": "is too long: {length} characters, at most {limit} are taken.",
@@ -111,9 +117,12 @@ PROBLEMS: dict[str, str] = {
     "not_a_name": "must begin with a letter or digit and hold only letters, digits, '.', '-' and '_'.",
     "not_a_slug": "must be a slug: small letters a-z, digits, '-' and '_'.",
     "not_a_choice": "is '{value}'; it must be one of: {choices}.",
+    "not_a_database": "'{value}…' is no database that is known here. Give the path of a SQLite file, or postgresql://…",
+    "out_of_range": "is {value}; it must be from {least} to {most}.",
     "not_a_number": "is '{value}'; it must be a whole number.",
     "unknown_field": "is not known here.",
     "malformed": "can't be read: {reason}",
+    "typed_json": 'is not JSON: {reason}. In a shell it stands between single quotes: \'{{"path": "."}}\'.',
     "unknown_task": "names task {value}, which is not in this project.",
     "parent_over": "is task {value}, which is {state}: nothing can be added to it any more.",
     "own_parent": "can't be the task itself or one of its subtasks.",
@@ -126,9 +135,13 @@ PROBLEMS: dict[str, str] = {
     "assignee_not_in_project": "is assigned to '{agent}', who is not in the project. "
     "Add them: `kumi project assign {project} {agent}`.",
     "assignee_not_active": "is assigned to '{agent}', who is {state}. Assign it to somebody else: `kumi task assign {task} AGENT`.",
+    "agent_cannot_work": "'{agent}' is {kind} and {state}; a server needs an active AI. `kumi agent ls` shows them.",
+    "agent_not_in_project": "'{agent}' is not in the project '{project}'. Add them: `kumi project assign {project} {agent}`.",
+    "project_archived": "the project '{project}' is archived. Take it up again: `kumi project resume {project}`.",
     "dependencies_open": "waits for: {tasks}. They must be done first.",
     "subtasks_open": "has open subtasks: {tasks}. They must be done or cancelled first.",
-    "over": "is {state}. Open it again first: kumi task update {task} --status todo",
+    "over": "is {state}, and stays so. Make a new one: kumi task add TITLE",
+    "run_here": "is worked on by {run}, which ends by itself. Wait for it (kumi worker wait {task}), or stop it: kumi worker stop {task}",
     "not_merged": "has work on the branch {branch} that is not merged. Merge it: kumi merge {task}. A person may overrule "
     "this with --force.",
     "no_branch": "has no branch of its own: nothing was done in a worktree. Start a worker: kumi worker run {name}",
@@ -158,6 +171,7 @@ PROBLEMS: dict[str, str] = {
     "toml": "can't be read: {reason}. Mend the file, or remove it.",
     "unknown_key": "'{key}' is not a setting.{near}",
     "bad_setting": "{reason}. Mend the file.",
+    "bad_value": "{reason}. Give another value.",
     "open_door": "{address} is reached from other machines, where anybody could read along. Give --certificate and --key for TLS, or --insecure where something in front of it encrypts.",
     "already_up": "Kumihimo is already up at {url}.",
     "no_home": "there is no folder to keep the board in: set KUMI_HOME or HOME.",
@@ -167,6 +181,7 @@ PROBLEMS: dict[str, str] = {
 
 NOUNS: dict[str, str] = {
     "project": "project",
+    "server": "server",
     "agent": "agent",
     "task": "task",
     "session": "session",

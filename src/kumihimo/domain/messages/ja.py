@@ -5,10 +5,12 @@ ERRORS: dict[str, str] = {
     "AgentNotFound": "エージェント「{name}」はありません。{near}`kumi agent ls` で一覧を表示します。",
     "TaskNotFound": "タスク「{name}」はここにありません。{near}`kumi task ls` で一覧を表示します。",
     "SessionNotFound": "セッション「{name}」はここにありません。{near}`kumi session ls` で一覧を表示します。",
-    "ExecutionNotFound": "実行「{name}」はありません。{near}`kumi session ls` で一覧を表示します。",
-    "GroupNotFound": "グループ「{name}」が見つかりません。{near}",
+    "ExecutionNotFound": "実行「{name}」はありません。{near}`kumi run ls` と `kumi session ls` で一覧を表示します。",
+    "GroupNotFound": "グループ「{name}」が見つかりません。{near}`kumi group ls` で一覧を表示します。",
     "HandoffNotFound": "ハンドオフ「{name}」はありません。{near}`kumi handoff ls` で未処理の一覧を表示します。",
     "MemoryNotFound": "このプロジェクトに決定事項「{name}」はありません。{near}`kumi memory ls` で一覧を表示します。",
+    "ServerNotFound": "ハブの先に「{name}」というサーバーはありません。{near}`kumi hub ls` で一覧を表示します。",
+    "ForeignServerNotFound": "「{name}」というサーバーを持つクライアントはありません。{near}`kumi hub import --dry-run` で一覧を表示します。",
     "AmbiguousReference": "「{name}」に当てはまるものが複数あります: {choices}。もう少し長く指定してください。",
     "InvalidValue": "「{field}」{problem}",
     "NameTaken": "「{name}」という名前の{noun}は既にあります。別の名前にしてください。",
@@ -16,16 +18,17 @@ ERRORS: dict[str, str] = {
     "先にもう一方の依存を外してください。",
     "CursorInvalid": "「{cursor}」はこのボードのカーソルではないか、指していた記録が整理されました。カーソルなしでやり直してください。",
     "ToolsetClash": "ツールセット「{one}」と「{other}」は一緒に提供できません。{names} の意味が異なります。別々に起動してください。",
-    "IllegalTransition": "{noun} {name} は「{state}」です。そこから「{action}」にはできません。可能なもの: {allowed}。",
+    "IllegalTransition": "{noun} {name} は「{state}」です。そこから「{action}」にはできません。{ways}",
     "TaskNotReady": "タスク {task} {problem}",
     "ScopesOverlap": "タスク {task} の書き込み範囲は、実行中のタスク {other} と重なっています。終わるまで待つか(kumi worker wait {other})、"
     "止めてください(kumi run stop {run})",
     "NothingToMerge": "マージされていません: {name} {problem}",
     "ArtifactAway": "{execution} が書き出した内容はホスト {host} にあります。{problem}",
-    "SessionAlreadyRunning": "タスク {task} には実行中のセッション({session})があります。先に終了してください: "
-    "`kumi session end {session} --exit-code 0`。",
+    "SessionAlreadyRunning": "タスク {task} には実行中のセッション({session})があります。終わるのを待つか、止めてください: `kumi worker stop {task}`。"
+    "自分で動かしているものは `kumi session end {session} --exit-code 0` で終了します。",
     "TaskHeld": "タスク {task} は「{state}」なので、今は担当者を変えられません。"
     "先に戻してください: `kumi task update {task} --status todo`。",
+    "ProjectArchived": "プロジェクト「{project}」はアーカイブ済みです。先に再開してください: `kumi project resume {project}`。",
     "StaleFence": "実行 {execution} は別の所有者が取得し直しました。何も書き込んでいません。新しい所有者に任せてください。",
     "HandoffAlreadyAccepted": "ハンドオフ {handoff} は既に受領されています。`kumi handoff ls` で未処理の一覧を表示します。",
     "GroupHasRunningAgents": "グループ {group} には実行中のものが {running} 件あります。先に待つか中止してください。",
@@ -50,7 +53,7 @@ ERRORS: dict[str, str] = {
     "PermissionDenied": "Permission denied: {reason}",
     "UpstreamRefused": "{upstream_code}: {reason}",
     "ConfigError": "{where}: {problem}",
-    "ProjectUnclear": "どのプロジェクトか決められません。`--project 名前` を付けるか、そのフォルダーに移動してください。プロジェクト: {projects}。"
+    "ProjectUnclear": "どのプロジェクトか決められません。`--project 名前`(HTTP では `?project=名前`)を付けるか、そのフォルダーに移動してください。プロジェクト: {projects}。"
     "`kumi init` で今のフォルダーをプロジェクトにできます。",
     "NoProject": "プロジェクトがまだありません。リポジトリのフォルダーで `kumi init` を実行してください。",
     "GitError": "{folder} で `git {command}` が失敗しました: {reason}。原因を直してやり直してください。",
@@ -82,8 +85,9 @@ ERRORS: dict[str, str] = {
     "LibraryTooOld": "SQLite ライブラリーが {found} です。古いものはコミットを失うことがあるため {needed} 以上が必要です。"
     "`pip install --upgrade apsw` を実行してください。",
     "StoreNotWritable": "{database} に書き込めません: {reason}。フォルダーの権限と空き容量を確かめるか、--db で別のものを指定してください。",
-    "StoreDamaged": "{database} が壊れています: {reason}。`kumi db check` で調べ、`kumi db restore` でバックアップから戻してください。",
-    "StoreNotEmpty": "{database} には既にボードがあります。空のデータベースを指定してください。",
+    "StoreDamaged": "{database} が壊れています: {reason}。`kumi db check` で調べられます。別の場所へ移し、"
+    "`kumi db restore FILE` でバックアップを新しいボードに読み込んでください。",
+    "StoreNotEmpty": "{database} には既にボードがあります。別の場所へ移すか、空のデータベースを指定してください。",
     "KumihimoError": "要求は受け付けられませんでした。",
 }
 
@@ -102,6 +106,8 @@ PROBLEMS: dict[str, str] = {
     "private_folder": "{folder} は Kumihimo 自身のフォルダー(トークン、ログ、ボード)です。ここでエージェントは作業できません。",
     "no_such_folder": "フォルダー {folder} がありません。",
     "planned_already": "グループ '{group}' にはすでに計画があります。別のグループを作ってください。",
+    "possible": "可能なもの: {allowed}。",
+    "final": "「{state}」の次はありません。",
     "near": "もしかして「{near}」ですか。",
     "blank": "は空にできません。",
     "too_long": "が長すぎます({length} 文字)。{limit} 文字までです。",
@@ -111,9 +117,12 @@ PROBLEMS: dict[str, str] = {
     "not_a_name": "は文字か数字で始まり、文字・数字・「.」「-」「_」だけで書いてください。",
     "not_a_slug": "は slug(英小文字 a-z、数字、「-」「_」)にしてください。",
     "not_a_choice": "が「{value}」です。次のどれかにしてください: {choices}。",
+    "not_a_database": "「{value}…」というデータベースは扱えません。SQLite ファイルのパスか postgresql://… を指定してください。",
+    "out_of_range": "が {value} です。{least} から {most} までにしてください。",
     "not_a_number": "が「{value}」です。整数にしてください。",
     "unknown_field": "という項目はありません。",
     "malformed": "を読み取れません: {reason}",
+    "typed_json": 'が JSON ではありません: {reason}。シェルでは一重引用符で囲んでください: \'{{"path": "."}}\'。',
     "unknown_task": "のタスク {value} はこのプロジェクトにありません。",
     "parent_over": "のタスク {value} は {state} なので、もう追加できません。",
     "own_parent": "に自分自身や自分のサブタスクは指定できません。",
@@ -126,9 +135,13 @@ PROBLEMS: dict[str, str] = {
     "assignee_not_in_project": "の担当者「{agent}」はプロジェクトに割り当てられていません。"
     "追加してください: `kumi project assign {project} {agent}`。",
     "assignee_not_active": "の担当者「{agent}」は {state} です。別の担当者にしてください: `kumi task assign {task} AGENT`。",
+    "agent_cannot_work": "「{agent}」は {kind} で {state} です。稼働中の AI が必要です。`kumi agent ls` で一覧を表示します。",
+    "agent_not_in_project": "「{agent}」はプロジェクト「{project}」にいません。追加してください: `kumi project assign {project} {agent}`。",
+    "project_archived": "プロジェクト「{project}」は終了しています。再開してください: `kumi project resume {project}`。",
     "dependencies_open": "は次の完了を待っています: {tasks}。先に完了させてください。",
     "subtasks_open": "には終わっていないサブタスクがあります: {tasks}。先に完了か中止にしてください。",
-    "over": "は {state} です。先に開き直してください: kumi task update {task} --status todo",
+    "over": "は {state} で、もう変わりません。新しいタスクを作ってください: kumi task add TITLE",
+    "run_here": "は {run} が作業中で、終われば自動で記録されます。待つ(kumi worker wait {task})か、止めてください: kumi worker stop {task}",
     "not_merged": "にはブランチ {branch} に未マージの作業があります。マージしてください: kumi merge {task}。"
     "人の判断で進めるには --force を付けてください。",
     "no_branch": "には専用のブランチがありません。ワーカーを開始してください: kumi worker run {name}",
@@ -157,6 +170,7 @@ PROBLEMS: dict[str, str] = {
     "toml": "読み取れません: {reason}。ファイルを直すか削除してください。",
     "unknown_key": "「{key}」という設定はありません。{near}",
     "bad_setting": "{reason}。ファイルを直してください。",
+    "bad_value": "{reason}。別の値を指定してください。",
     "open_door": "{address} は他のマシンから届くため盗み見られます。TLS 用に --certificate と --key を渡すか、手前で暗号化しているなら --insecure を付けてください。",
     "already_up": "Kumihimo は既に {url} で起動しています。",
     "no_home": "ボードを置くフォルダーがありません。KUMI_HOME か HOME を設定してください。",
@@ -166,6 +180,7 @@ PROBLEMS: dict[str, str] = {
 
 NOUNS: dict[str, str] = {
     "project": "プロジェクト",
+    "server": "サーバー",
     "agent": "エージェント",
     "task": "タスク",
     "session": "セッション",

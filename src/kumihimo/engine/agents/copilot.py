@@ -16,6 +16,7 @@ from kumihimo.engine.agents.happenings import (
     Failed,
     Finished,
     Happening,
+    ModelNamed,
     Said,
     SessionOpened,
     Usage,
@@ -85,7 +86,7 @@ class CopilotReader(Reader):
             case "session.tools_updated":
                 # The session itself is named only at the end.
                 self._model = lines.text(data, "model") or self._model
-                return ()
+                return [ModelNamed(self._model)] if self._model else ()
             case "assistant.usage":
                 return [self._used(data)]
             case "session.error" | "model.call_failure":

@@ -19,6 +19,12 @@ class SessionOpened(Struct, frozen=True):
     model: str | None = None
 
 
+class ModelNamed(Struct, frozen=True):
+    """The model, where it is told before the conversation is."""
+
+    model: str
+
+
 class Said(Struct, frozen=True):
     """What the agent says. A `partial` one goes on where the one before stopped."""
 
@@ -77,4 +83,6 @@ class Failed(Struct, frozen=True):
     reset_after: float | None = None
 
 
-Happening = SessionOpened | Said | ToolCalled | ToolAnswered | FileChanged | Used | Warned | Finished | Failed
+Happening = (
+    SessionOpened | ModelNamed | Said | ToolCalled | ToolAnswered | FileChanged | Used | Warned | Finished | Failed
+)

@@ -18,7 +18,7 @@ from typing import Literal
 from msgspec import Struct
 
 from kumihimo.domain.execution import FailureReason
-from kumihimo.engine.agents import registry
+from kumihimo.engine.agents import lines, registry
 from kumihimo.engine.agents.client import Client, Ending, Order, Start, Verdict
 from kumihimo.engine.agents.happenings import Failed, Finished
 from kumihimo.settings import Client as Override
@@ -78,7 +78,7 @@ def version(client: Client, override: Override, seconds: float = _VERSION_SECOND
     ran = _ask(client, override, ("--version",), seconds)
     if ran is None or ran.ending.exit_code != 0:
         return None
-    printed = ran.output.decode("utf-8", "replace")
+    printed = lines.plain(ran.output)
     found = re.search(r"\d+(?:\.\d+)+[\w.+-]*", printed)
     return found[0].rstrip(".")[:_LONGEST] if found else next(iter(printed.split()), None)
 
@@ -183,7 +183,7 @@ def _run(argv: list[str], environment: dict[str, str], folder: Path, stdin: str,
         output, errors = _killed(process)
     code = process.returncode
     ending = Ending(code) if code >= 0 else Ending(None, -code)
-    return _Ran(output, errors.decode("utf-8", "replace"), ending, in_time)
+    return _Ran(output, lines.plain(errors), ending, in_time)
 
 
 def _killed(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, cast
@@ -13,7 +14,14 @@ Table = dict[str, Any]
 # What decoding can raise for bytes that are no JSON: bad syntax, bad UTF-8, too deep.
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 
+# In the place of NUL, which JSON may hold, and neither a command line nor every database.
+NO_NUL = "\N{REPLACEMENT CHARACTER}"
 _MOST = 2**53
+# JavaScript writes half of a character outside the first plane as an escape of its own: one without its other half is none.
+_HALF_MARK = "\\ud"
+_ESCAPE = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL
+)
 _decode = msgspec.json.Decoder().decode
 
 
@@ -27,19 +35,27 @@ def table_of(line: bytes | str) -> Table | None:
 
 
 def _mended(line: bytes | str) -> Table | None:
-    """One bad byte in what a tool printed must not lose the line that carries it."""
+    """One bad byte in what a tool printed, or half a character where words were cut, must not lose the line that carries it."""
     if isinstance(line, str) or not line.lstrip().startswith(b"{"):
         return None
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return table_of(line.decode("utf-8", "replace"))
-    return None
+    told = line.decode("utf-8", "replace")
+    if _HALF_MARK in told.lower():
+        told = _ESCAPE.sub(_whole_characters, told)
+    return table_of(told)
+
+
+def _whole_characters(escape: re.Match[str]) -> str:
+    return escape[0] if escape[1] is None else "\\ufffd"
+
+
+def plain(printed: bytes) -> str:
+    """What a program has printed, as text that can be kept."""
+    return printed.decode("utf-8", "replace").replace("\0", NO_NUL)
 
 
 def text(table: Table, name: str) -> str:
     value = table.get(name)
-    return value if isinstance(value, str) else ""
+    return value.replace("\0", NO_NUL) if isinstance(value, str) else ""
 
 
 def inner(table: Table, name: str) -> Table:
@@ -91,7 +107,7 @@ def moment(table: Table, name: str) -> datetime | None:
 def words(value: object) -> str:
     """The text of a content that is a string, or a list of blocks of which some have text."""
     if isinstance(value, str):
-        return value
+        return value.replace("\0", NO_NUL)
     if isinstance(value, list):
         blocks = rows({"": value}, "")
         return "\n".join(found for block in blocks if (found := text(block, "text")))
@@ -103,4 +119,4 @@ def listed(table: Table, name: str) -> str:
     value = table.get(name)
     if not isinstance(value, list):
         return ""
-    return "; ".join(str(one)[:500] for one in cast("list[Any]", value)[:5])
+    return "; ".join(str(one)[:500] for one in cast("list[Any]", value)[:5]).replace("\0", NO_NUL)

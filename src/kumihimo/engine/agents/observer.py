@@ -12,6 +12,7 @@ from kumihimo.engine.agents.happenings import (
     FileChanged,
     Finished,
     Happening,
+    ModelNamed,
     Said,
     SessionOpened,
     ToolAnswered,
@@ -91,6 +92,8 @@ class Observer:
                 self._usage, self._conversation_usage = run, conversation
             case SessionOpened(session, model):
                 self._conversation, self._model = session, model or self._model
+            case ModelNamed(model):
+                self._model = model
             case Warned(message):
                 self._warning = message[:_LONGEST_MESSAGE]
             case Finished() | Failed():

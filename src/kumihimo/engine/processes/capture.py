@@ -103,7 +103,7 @@ def _stars(found: re.Match[bytes]) -> bytes:
 
 
 def tail(path: Path, secrets: tuple[bytes, ...] = (), size: int = 8_192) -> str:
-    """The end of a file, with secrets struck out of it and of the file."""
+    """The end of a file, with secrets struck out of it and of the file, and without NUL, which a database can't keep."""
     with path.open("r+b") as file:
         length = file.seek(0, os.SEEK_END)
         position = 0
@@ -117,4 +117,4 @@ def tail(path: Path, secrets: tuple[bytes, ...] = (), size: int = 8_192) -> str:
             # Overlapping, so that a secret on the border of two chunks is seen whole in the next.
             position += len(chunk) - _OVERLAP if len(chunk) == _CHUNK else len(chunk)
         file.seek(max(0, length - size))
-        return file.read().decode("utf-8", "replace")
+        return file.read().decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import msgspec
 
 from kumihimo.surfaces.cli.program import PROGRAM, Root, global_options
 from kumihimo.surfaces.cli.verbs import Way
@@ -36,10 +37,11 @@ def answer(asked: str) -> int:
 def _print_script(shell: str) -> None:
     from click.shell_completion import get_completion_class
 
-    flags: dict[str, Any] = {}
     kind = get_completion_class(shell)
     assert kind is not None, "every shell that the argument takes has a class"
-    print(kind(Root(flags), {}, PROGRAM, VARIABLE).source())
+    script = kind(Root({}), {}, PROGRAM, VARIABLE).source()
+    asked: dict[str, Any] = click.get_current_context().find_root().obj
+    print(msgspec.json.encode({"shell": shell, "script": script}).decode() if asked.get("json") else script)
 
 
 class _Completing(Root):

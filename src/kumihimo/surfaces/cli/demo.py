@@ -6,6 +6,7 @@ supervisor, the processes, the streams of real CLIs, MCP over HTTP. It touches n
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def command(way: Way) -> click.Command:
             *global_options(),
         ],
         help=way.help,
-        epilog="\b\nExamples:\n  kumi demo\n  kumi demo --keep",
+        epilog="\b\nExamples:\n  kumi demo\n  kumi demo --keep\n  kumi demo --json",
     )
 
 
@@ -56,12 +57,17 @@ def _demo(keep: bool) -> int:
     folder = Path(tempfile.mkdtemp(prefix="kumi-demo-"))
     _prepare(folder, language)
     settings = settings_of({})
+    as_json = bool(flags.get("json"))
     call = call_of(settings)
     try:
-        good = _play(call, language)
-        if keep:
-            print(f"\nKUMI_HOME={folder / 'home'}  {folder / 'shop'}")
-        return DONE if good else FAILED
+        # With --json what is drawn is talk, and what came of it the only data.
+        with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+            sights = _play(call, language)
+            if keep:
+                print(f"\nKUMI_HOME={folder / 'home'}  {folder / 'shop'}")
+        if as_json:
+            print(_document(sights, folder if keep else None))
+        return DONE if all(sight.execution.succeeded for sight in sights) else FAILED
     finally:
         call.close()
         _end_host(settings.state_folder)
@@ -91,7 +97,13 @@ def _prepare(folder: Path, language: Language) -> None:
     os.chdir(shop)
 
 
-def _play(call: Call, language: Language) -> bool:
+def _document(sights: list[Sight], folder: Path | None) -> str:
+    """`folder` is what was left there."""
+    told = {"agents": [present_run(sight) for sight in sights], "folder": None if folder is None else str(folder)}
+    return msgspec.json.encode(told).decode()
+
+
+def _play(call: Call, language: Language) -> list[Sight]:
     board = call.board
     board.projects.init(str(Path.cwd()), git=True)
     for role, client in CLIENTS.items():
@@ -108,7 +120,7 @@ def _play(call: Call, language: Language) -> bool:
     sights = _follow(call, group.id, parts, language)
     _tell_results(sights, language)
     _say("demo_ends", language)
-    return all(sight.execution.succeeded for sight in sights)
+    return sights
 
 
 def _follow(call: Call, group_id: str, parts: dict[str, Part], language: Language) -> list[Sight]:

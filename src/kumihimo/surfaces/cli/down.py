@@ -9,7 +9,9 @@ import time
 from typing import Any
 
 import click
+import msgspec
 
+from kumihimo.settings import Settings
 from kumihimo.surfaces.cli.complaints import complain
 from kumihimo.surfaces.cli.exit_codes import DONE, FAILED
 from kumihimo.surfaces.cli.phrases import said
@@ -21,7 +23,11 @@ _PATIENCE_SECONDS = 15.0
 
 def command(way: Way) -> click.Command:
     return click.Command(
-        way.words, callback=_down, params=global_options(), help=way.help, epilog="\b\nExamples:\n  kumi down"
+        way.words,
+        callback=_down,
+        params=global_options(),
+        help=way.help,
+        epilog="\b\nExamples:\n  kumi down\n  kumi down --json",
     )
 
 
@@ -32,7 +38,7 @@ def _down() -> int:
     settings = settings_of(flags)
     found = find_running(settings.state_folder)
     if found is None:
-        print(said("not_up", settings.language))
+        _tell(flags, settings, "not_up", None)
         return DONE
     os.kill(found.process.pid, signal.SIGTERM)
     drain = settings.host.drain_seconds
@@ -44,5 +50,13 @@ def _down() -> int:
             complain(f"pid {found.process.pid} did not end", settings.language)
             return FAILED
         time.sleep(0.02)
-    print(said("down", settings.language))
+    _tell(flags, settings, "down", found.process.pid)
     return DONE
+
+
+def _tell(flags: dict[str, Any], settings: Settings, key: str, pid: int | None) -> None:
+    """`pid` is what was stopped; None where there was nothing to stop."""
+    if flags.get("json"):
+        print(msgspec.json.encode({"stopped": pid is not None, "pid": pid}).decode())
+    else:
+        print(said(key, settings.language))

@@ -50,7 +50,7 @@ def _run(
     host: str | None,
     wait: bool,
 ) -> int:
-    prompts = [long_text(text) for text in prompt]
+    prompts = [long_text(text, "prompt") for text in prompt]
     if len(prompts) == 1:
         prompts *= len(role)
     if len(prompts) != len(role):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import click
 import msgspec
@@ -36,10 +36,12 @@ def command(way: Way) -> click.Command:
 
 def _plan(group: str, plan: str, on_failure: str | None, host: str | None, wait: bool) -> int:
     try:
-        told = msgspec.json.decode(file_text(plan))
+        told: object = msgspec.json.decode(file_text(plan))
     except msgspec.DecodeError as error:
-        raise InvalidValue("plan", "malformed", reason=str(error)[:200]) from None
-    values: dict[str, Any] = {"stages": told} if isinstance(told, list) else dict(told)
+        raise InvalidValue(plan, "malformed", reason=str(error)[:200]) from None
+    if not isinstance(told, list | dict):
+        raise InvalidValue(plan, "malformed", reason="neither an object with `stages` nor a list of them")
+    values: dict[str, Any] = {"stages": told} if isinstance(told, list) else cast("dict[str, Any]", told)
     values.pop("groupId", None)
     values["group"] = group
     if "onFailure" in values:

@@ -41,7 +41,7 @@ def _batch(file: str, max_parallel: int | None) -> int:
     settings = settings_of(flags)
     try:
         calls = msgspec.json.decode(file_text(file))
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidValue("file", "malformed", reason=f"it is not JSON: {error}") from None
     if not isinstance(calls, list):
         raise InvalidValue("file", "malformed", reason="a batch is a JSON array of {tool, params}")

@@ -16,7 +16,7 @@ from kumihimo.surfaces.cli import drawing
 from kumihimo.surfaces.cli.complaints import complain
 from kumihimo.surfaces.cli.exit_codes import DONE, FAILED
 from kumihimo.surfaces.cli.invocation import call_of, carry_out
-from kumihimo.surfaces.cli.parameters import long_text
+from kumihimo.surfaces.cli.parameters import file_text, long_text
 from kumihimo.surfaces.cli.program import config_option, global_options, settings_of
 from kumihimo.surfaces.cli.verbs import Way
 
@@ -41,6 +41,8 @@ def command(way: Way) -> click.Command:
 def _call(tool: str, params: str, timeout_ms: int | None) -> int:
     flags: dict[str, Any] = click.get_current_context().find_root().obj
     settings = settings_of(flags)
+    if not is_text(tool):
+        raise InvalidValue("SERVER:TOOL", "not_unicode")
     given = read_json(params, "params")
     if not isinstance(given, dict):
         raise InvalidValue("params", "malformed", reason="the arguments of a tool are an object, by their names")
@@ -61,10 +63,25 @@ def _call(tool: str, params: str, timeout_ms: int | None) -> int:
 
 def read_json(text: str, name: str) -> Any:
     """JSON as it was typed, from a file (`@FILE`) or from standard input (`-`)."""
+    # No JSON begins so: a file that is not there is missed, and not taken for one.
+    given = file_text(text[1:]) if text.startswith("@") else long_text(text)
+    if not is_text(given):
+        raise InvalidValue(name, "not_unicode")
     try:
-        return msgspec.json.decode(long_text(text))
-    except msgspec.DecodeError as error:
+        return msgspec.json.decode(given)
+    except (msgspec.DecodeError, RecursionError) as error:
+        if given == text:
+            raise InvalidValue(name, "typed_json", reason=str(error)) from None
         raise InvalidValue(name, "malformed", reason=f"it is not JSON: {error}") from None
+
+
+def is_text(word: str) -> bool:
+    """What was typed may be any bytes."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def show(outcome: Answer) -> None:

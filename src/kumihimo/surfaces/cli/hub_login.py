@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kumihimo.domain.errors import ConfigError, UpstreamRefused
+from kumihimo.domain.errors import ServerNotFound, UpstreamRefused
 from kumihimo.hub.configuration import Auth, ServerConfig
 from kumihimo.hub.configuration_file import load
 from kumihimo.hub.places import files_of, project_folder
+from kumihimo.services.references import missing
 from kumihimo.settings import Settings
 from kumihimo.surfaces.cli.exit_codes import DONE, FAILED
 from kumihimo.surfaces.cli.phrases import said
@@ -89,11 +90,8 @@ def _found(name: str) -> tuple[Settings, ServerConfig]:
     settings = settings_of(flags)
     folder = project_folder(settings.folder)
     files = files_of(folder, settings)
-    for definition in load(files, os.environ, folder).servers:
+    servers = load(files, os.environ, folder).servers
+    for definition in servers:
         if definition.name == name:
             return settings, definition.at(folder)
-    raise ConfigError(
-        ", ".join(map(str, files)) or "mcp.config.yaml",
-        "bad_setting",
-        reason=f"No server is called '{name}': `kumi hub ls` shows those that there are",
-    )
+    raise missing(ServerNotFound, name, (definition.name for definition in servers))

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from kumihimo.app import open_board
-from kumihimo.operations.hub import ServerTests, ToolDetail, Use
+from kumihimo.domain.errors import InvalidValue
+from kumihimo.operations.hub import FoundTools, ServerTests, ToolDetail, Use
 from kumihimo.operations.operation import Call, Caller, Operation
 from kumihimo.services.projects import Place
 from kumihimo.settings import Language, Settings
@@ -27,6 +28,13 @@ from kumihimo.toolsets.camel.workers import MergeAnswer, MergesAnswer, WaitedWor
 
 
 def perform(verb: Verb, operation: Operation[Any, Any], given: dict[str, Any], flags: dict[str, Any]) -> int:
+    try:
+        return _perform(verb, operation, given, flags)
+    except InvalidValue as error:
+        raise error.called(verb.flags) from None
+
+
+def _perform(verb: Verb, operation: Operation[Any, Any], given: dict[str, Any], flags: dict[str, Any]) -> int:
     settings = settings_of(flags)
     arguments = operation.read(values_of(given), strict=False)
     call = call_of(settings)
@@ -90,6 +98,9 @@ def _draw(verb: Verb, answer: Struct, language: Language) -> None:
             drawing.nothing(language)
         if isinstance(answer, Use) and answer.over_budget:
             print(said("hub_over_budget", language).format_map(plain), file=sys.stderr)
+        if isinstance(answer, FoundTools):
+            for missing in plain.get("unreachable", []):
+                print(_sentence("hub_unreachable", missing, language), file=sys.stderr)
         if "nextCursor" in plain:
             print(said("more", language).format_map(plain), file=sys.stderr)
     elif isinstance(answer, ToolDetail):

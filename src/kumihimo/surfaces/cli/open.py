@@ -39,8 +39,9 @@ def _open(**options: bool) -> int:
     settings = settings_of(flags)
     try:
         found = ensure(settings)
-    except StartFailed:
-        complain(said("up_failed", settings.language).format(log=settings.state_folder / LOG), settings.language)
+    except StartFailed as error:
+        told = {"log": settings.state_folder / LOG, "reason": error.facts["reason"] or "-"}
+        complain(said("up_failed", settings.language).format(**told), settings.language)
         return FAILED
     url = f"{found.reachable}/login?code={Codes(settings.state_folder).make()}"
     if flags.get("json"):

@@ -34,9 +34,9 @@ def values_of(given: dict[str, Any]) -> dict[str, Any]:
             continue
         if isinstance(value, tuple):
             several = cast("tuple[Any, ...]", value)
-            values[name] = [long_text(each) if name in LONG_TEXT else each for each in several]
+            values[name] = [long_text(each, name) if name in LONG_TEXT else each for each in several]
         else:
-            values[name] = long_text(value) if name in LONG_TEXT and isinstance(value, str) else value
+            values[name] = long_text(value, name) if name in LONG_TEXT and isinstance(value, str) else value
     if isinstance(values.get("depends_on"), str):
         values["depends_on"] = [part.strip() for part in values["depends_on"].split(",") if part.strip()]
     return values
@@ -87,12 +87,21 @@ def _is_union(hint: Any) -> bool:
     return get_origin(hint) is Union or type(hint).__name__ == "UnionType"
 
 
-def long_text(value: str) -> str:
+def long_text(value: str, name: str = "-") -> str:
+    """The text itself, or what stands where it says. `name` is what it is given for."""
     if value == "-":
-        return _decode(sys.stdin.buffer.read(), "-")
-    if value.startswith("@") and Path(value[1:]).is_file():
+        return _decode(sys.stdin.buffer.read(), name)
+    if value.startswith("@") and _is_file(value[1:]):
         return _decode(Path(value[1:]).read_bytes(), value)
     return value
+
+
+def _is_file(name: str) -> bool:
+    """A text that begins with `@` may be longer than any name, and hold what no name does."""
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def file_text(name: str) -> str:

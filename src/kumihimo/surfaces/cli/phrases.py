@@ -67,6 +67,10 @@ SAID: dict[str, dict[Language, str]] = {
         "en": "'{name}' needs no login of ours: it is started here, or its headers let us in.",
         "ja": "「{name}」にログインは不要です(ここで起動するか、ヘッダーで認証します)。",
     },
+    "hub_unreachable": {
+        "en": "Some tools are missing here: {error}",
+        "ja": "一部のツールはここにありません: {error}",
+    },
     "hub_over_budget": {
         "en": "The schemas of all tools take about {schemaTokens} tokens, more than the {budget} of [hub] budget: allow fewer "
         'tools, or let agents search for them instead of `expose = "all"`.',
@@ -116,7 +120,7 @@ SAID: dict[str, dict[Language, str]] = {
         "ja": "{agentId} は {role} として {status} です。`kumi run logs -f {agentId}` で追えます。",
     },
     "worker_waited": {
-        "en": "Task {task}: {agent} has {status} (exit code {exitCode}); the task is {taskStatus}.",
+        "en": "Task {task}: the run of {agent} is {status} (exit code {exitCode}); the task is {taskStatus}.",
         "ja": "タスク {task}: {agent} は {status}(終了コード {exitCode})、タスクは {taskStatus} です。",
     },
     "worker_stopped": {
@@ -155,6 +159,10 @@ SAID: dict[str, dict[Language, str]] = {
         "en": "Kumihimo is up at {url} (stop it with Ctrl-C or `kumi down`).",
         "ja": "Kumihimo が {url} で起動しました(Ctrl-C か `kumi down` で停止)。",
     },
+    "up_detached": {
+        "en": "Kumihimo is up at {url} (stop it with `kumi down`).",
+        "ja": "Kumihimo が {url} で起動しました(`kumi down` で停止)。",
+    },
     "up_already": {"en": "Kumihimo is already up at {url}.", "ja": "Kumihimo は既に {url} で起動しています。"},
     "down": {"en": "Kumihimo is down.", "ja": "Kumihimo を停止しました。"},
     "open": {
@@ -170,11 +178,21 @@ SAID: dict[str, dict[Language, str]] = {
         "ja": "新しい実行は始めず、最大 {seconds} 秒、実行中のものを待ちます。もう一度 `kumi down` するとすぐに終わります。",
     },
     "not_up": {"en": "Kumihimo was not up.", "ja": "Kumihimo は起動していません。"},
-    "up_failed": {"en": "It did not come up. Its log is {log}.", "ja": "起動できませんでした。ログ: {log}"},
+    "up_failed": {
+        "en": "It did not come up. Its log is {log}, and ends with: {reason}",
+        "ja": "起動できませんでした。ログ {log} の最後の行: {reason}",
+    },
     "nothing": {"en": "Nothing here yet.", "ja": "まだ何もありません。"},
     "more": {"en": "There is more: --cursor {nextCursor}", "ja": "続きがあります: --cursor {nextCursor}"},
     "anybody": {"en": "anybody", "ja": "誰でも"},
     "nobody": {"en": "nobody", "ja": "なし"},
+    "warning": {"en": "warning", "ja": "警告"},
+    "idle_agent": {
+        "en": "--agent-id is for the toolset `resident` alone and changes nothing here. To be that agent: "
+        "`kumi mcp serve --toolset resident --agent-id A`.",
+        "ja": "--agent-id はツールセット `resident` だけのもので、ここでは何も変わりません。そのエージェントとして使うには: "
+        "`kumi mcp serve --toolset resident --agent-id A`。",
+    },
     "error": {"en": "error", "ja": "エラー"},
     "usage": {"en": "Try `{command} --help`.", "ja": "`{command} --help` で使い方を表示します。"},
     "no_such_verb": {
@@ -188,6 +206,14 @@ SAID: dict[str, dict[Language, str]] = {
     },
     "missing": {"en": "{name} is missing.", "ja": "{name} がありません。"},
     "interrupted": {"en": "Interrupted.", "ja": "中断しました。"},
+    "system": {
+        "en": "The system refused: {reason}. Mend that, and run it again; -v says where it was.",
+        "ja": "システムに拒否されました: {reason}。原因を取り除いて再実行してください。-v で詳細を表示します。",
+    },
+    "output": {
+        "en": "The output could not be written: {reason}. What was asked for may have been done: look before you run it again.",
+        "ja": "出力を書き込めませんでした: {reason}。依頼自体は実行された可能性があります。再実行の前に確認してください。",
+    },
     "broken": {
         "en": "Something is wrong in Kumihimo itself: {reason}. Run again with -v for the details, and please report them.",
         "ja": "Kumihimo 自体の問題です: {reason}。-v を付けて再実行し、詳細を報告してください。",

@@ -21,21 +21,31 @@ from kumihimo.surfaces.cli.verbs import Verb
 
 PROGRAM = "kumi"
 
+# A mark for click: the lines after it stay as they are.
+_EXAMPLES = "\b\nExamples:\n"
+_MOST_EXAMPLES = 4
+
 
 def run(arguments: list[str]) -> int:
     """Run one command line. Whatever happens ends in an exit code and, where it is an error, a sentence on stderr."""
     flags: dict[str, Any] = {}
+    return _printed(_run(arguments, flags), flags)
+
+
+def _run(arguments: list[str], flags: dict[str, Any]) -> int:
     try:
         with Root(flags).make_context(PROGRAM, arguments, obj=flags) as context:
             answer = context.command.invoke(context)
-        # Here, where a reader that has gone away is still no error.
-        sys.stdout.flush()
         return answer if isinstance(answer, int) else DONE
     except KumihimoError as error:
         complain(render(error, spoken(flags)), spoken(flags))
         return exit_code(error)
     except click.exceptions.Exit as end:
         return end.exit_code
+    except click.exceptions.NoArgsIsHelpError as asked:
+        # Nothing was named, so nothing is wrong with it: all that there is to choose from, whole.
+        print(asked.format_message(), file=sys.stderr)
+        return BAD_ARGUMENT
     except click.UsageError as error:
         complain(_usage(error, spoken(flags)), spoken(flags))
         return BAD_ARGUMENT
@@ -51,7 +61,25 @@ def run(arguments: list[str]) -> int:
             import traceback
 
             traceback.print_exc()
-        complain(said("broken", spoken(flags)).format(reason=f"{type(error).__name__}: {error}"[:300]), spoken(flags))
+        # A disk that is full, a folder that may not be written: no mistake of ours.
+        refused = isinstance(error, OSError) and error.errno is not None
+        reason = str(error) if refused else f"{type(error).__name__}: {error}"
+        complain(said("system" if refused else "broken", spoken(flags)).format(reason=reason[:300]), spoken(flags))
+        return FAILED
+
+
+def _printed(code: int, flags: dict[str, Any]) -> int:
+    """The exit code once everything is printed. What can't be is let go: Python would try, and complain, once more at its end."""
+    try:
+        sys.stdout.flush()
+        return code
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            # Who reads us has seen enough.
+            return DONE
+        if code != FAILED:
+            complain(said("output", spoken(flags)).format(reason=error), spoken(flags))
         return FAILED
 
 
@@ -74,16 +102,32 @@ class VerbGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         words = f"{self.path} {verbs.ALIASES.get(cmd_name, cmd_name) if self.path else cmd_name}".strip()
         if words in verbs.RUNNING:
-            return import_module(f"kumihimo.surfaces.cli.{verbs.RUNNING[words]}").group(words, self.flags)
+            made: click.Command = import_module(f"kumihimo.surfaces.cli.{verbs.RUNNING[words]}").group(
+                words, self.flags
+            )
+            made.short_help = _first_sentence(verbs.GROUPS[words])
+            return made
         if words in verbs.GROUPS:
-            return VerbGroup(words, self.flags, help=verbs.GROUPS[words])
+            about = verbs.GROUPS[words]
+            return VerbGroup(words, self.flags, help=about, short_help=_first_sentence(about))
         for verb in verbs.VERBS:
             if verb.words == words:
                 return command_of(verb)
         for way in verbs.WAYS:
             if way.words == words:
-                return import_module(f"kumihimo.surfaces.cli.{way.module}").command(way)
+                command: click.Command = import_module(f"kumihimo.surfaces.cli.{way.module}").command(way)
+                command.short_help = _first_sentence(way.help)
+                return command
         return None
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One example of each of the first verbs, where there are none of the group's own."""
+        if self.epilog is None:
+            commands = (self.get_command(ctx, name) for name in self.list_commands(ctx))
+            epilogs = [command.epilog for command in commands if command is not None and command.epilog]
+            first = [epilog.removeprefix(_EXAMPLES).partition("\n")[0] for epilog in epilogs[:_MOST_EXAMPLES]]
+            self.epilog = _EXAMPLES + "\n".join(first)
+        super().format_epilog(ctx, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -101,6 +145,7 @@ class Root(VerbGroup):
             flags,
             help="Kumihimo: the control plane for AI coding agents.\n\nBegin with `kumi init` in a repository, or look around "
             "with `kumi demo`.",
+            epilog=_EXAMPLES + "  kumi init\n  kumi task add 'Log in with a passkey' --assignee coder\n  kumi open",
             no_args_is_help=True,
             context_settings={"help_option_names": ["-h", "--help"]},
         )
@@ -195,9 +240,15 @@ def command_of(verb: Verb) -> click.Command:
         callback=invoke,
         params=[*parameters(verb, operation.arguments), *extra, *global_options()],
         help=operation.description,
-        epilog=f"\b\nExamples:\n{examples}" if examples else None,
-        short_help=operation.description.partition("\n")[0],
+        epilog=_EXAMPLES + examples if examples else None,
+        short_help=_first_sentence(operation.description),
     )
+
+
+def _first_sentence(text: str) -> str:
+    """For a list of verbs: whole, since who chooses a verb has nothing of half a sentence."""
+    paragraph = " ".join(text.partition("\n\n")[0].split())
+    return paragraph.partition(". ")[0].removesuffix(".") + "."
 
 
 def _version(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001
@@ -220,7 +271,9 @@ def _usage(error: click.UsageError, language: Language) -> str:
         return f"{said('no_such_option', language).format(name=error.option_name[:60], near=near)} {hint}"
     if isinstance(error, click.MissingParameter) and error.param:
         return f"{said('missing', language).format(name=error.param.get_error_hint(error.ctx) if error.ctx else '')} {hint}"
-    return f"{error.format_message()[:500]} {hint}"
+    from kumihimo.surfaces.cli.mistakes import told
+
+    return f"{told(error, language)[:500]} {hint}"
 
 
 def _near(name: str, names: list[str], language: Language) -> str:

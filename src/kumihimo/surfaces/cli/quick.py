@@ -54,6 +54,10 @@ def serve(flags: dict[str, str]) -> int:
         settings = load(asked, os.environ, Path.cwd())
         language["language"] = settings.language
         names = names_of(flags.get("--toolset"))
+        if "--agent-id" in flags and "resident" not in names:
+            from kumihimo.surfaces.cli.serve import warn_of_idle_agent
+
+            warn_of_idle_agent(names, settings.language)
         return serve_toolsets(settings, names, flags.get("--agent-id"), flags.get("--expose"))
     except KumihimoError as error:
         from kumihimo.domain.messages import render

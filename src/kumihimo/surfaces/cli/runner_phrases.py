@@ -25,8 +25,8 @@ _SAID: dict[str, dict[Language, str]] = {
         "ja": "サーバーに拒否されました: {reason}。KUMI_TOKEN を確認してください。{seconds:g} 秒後に再試行します。",
     },
     "ignored": {
-        "en": 'Agent {agentId} has work and no passkey here: add [runner.agents."{agentId}"] to start it.',
-        "ja": 'エージェント {agentId} に作業がありますが、パスキーがありません: [runner.agents."{agentId}"] を追加してください。',
+        "en": 'Agent {agentId} has no passkey here: add [runner.agents."{agentId}"] to start it.',
+        "ja": 'エージェント {agentId} のパスキーがここにありません: [runner.agents."{agentId}"] を追加してください。',
     },
     "homeless": {
         "en": "Project {projectId} has no folder on this machine: {directory}. Its agents are not started here.",
@@ -55,6 +55,10 @@ _SAID: dict[str, dict[Language, str]] = {
     "cooling": {
         "en": "{agentId} on {projectId} is left alone for {seconds:g} s.",
         "ja": "{projectId} の {agentId} は {seconds:g} 秒間起動しません。",
+    },
+    "held": {
+        "en": "{agentId} on {projectId} has failed and is left alone until {until}.",
+        "ja": "{projectId} の {agentId} は失敗したため、{until} まで起動しません。",
     },
     "parked": {
         "en": "{client} has reached a limit of its vendor and is not started before {until}.",

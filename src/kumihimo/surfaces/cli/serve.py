@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
+from kumihimo.settings import Language
+from kumihimo.surfaces.cli.phrases import said
 from kumihimo.surfaces.cli.program import config_option, global_options, settings_of
 from kumihimo.surfaces.cli.verbs import Way
 
@@ -15,7 +18,7 @@ def command(way: Way) -> click.Command:
         "serve",
         callback=_serve,
         params=[
-            click.Option(["--toolset"], metavar="NAME[,NAME]", help="What to offer; editor if left out."),
+            click.Option(["--toolset"], metavar="NAME[,NAME]", help="What to offer; lead,editor if left out."),
             click.Option(["--agent-id"], metavar="A", help="The agent of a resident server."),
             click.Option(
                 ["--expose"],
@@ -38,5 +41,14 @@ def _serve(toolset: str | None, agent_id: str | None, expose: str | None) -> int
     flags: dict[str, Any] = click.get_current_context().find_root().obj
     names = names_of(toolset)
     if "resident" in names and agent_id is None:
-        raise click.UsageError("a resident server needs --agent-id", click.get_current_context())
-    return serve(settings_of(flags), names, agent_id, expose)
+        raise click.UsageError("a resident server needs --agent-id.", click.get_current_context())
+    settings = settings_of(flags)
+    if agent_id is not None:
+        warn_of_idle_agent(names, settings.language)
+    return serve(settings, names, agent_id, expose)
+
+
+def warn_of_idle_agent(names: list[str], language: Language) -> None:
+    """Only a resident server is somebody: the others serve whoever calls them, and never ask for this one."""
+    if "resident" not in names:
+        print(f"{said('warning', language)}: {said('idle_agent', language)}", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -15,6 +15,9 @@ from kumihimo.surfaces.cli.exit_codes import DONE, FAILED
 from kumihimo.surfaces.cli.phrases import said
 from kumihimo.surfaces.cli.program import config_option, global_options, settings_of
 from kumihimo.surfaces.cli.verbs import Way
+
+if TYPE_CHECKING:
+    from kumihimo.services.hosting import Running
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -48,18 +51,19 @@ def command(way: Way) -> click.Command:
 
 
 def _up(host: str, port: int | None, detach: bool, certificate: str | None, key: str | None, insecure: bool) -> int:
+    from kumihimo.domain.errors import ConfigError
     from kumihimo.services.hosting import find_running
 
     flags: dict[str, Any] = click.get_current_context().find_root().obj
     settings = settings_of(flags)
     found = find_running(settings.state_folder)
     if found is not None:
-        print(said("up_already", settings.language).format(url=found.url))
+        _tell(flags, settings, "up_already", found)
         return DONE
     given = replace(
         settings.server,
-        certificate=certificate or settings.server.certificate,
-        key=key or settings.server.key,
+        certificate=_whole(certificate or settings.server.certificate),
+        key=_whole(key or settings.server.key),
         insecure=insecure or settings.server.insecure,
     )
     settings = replace(settings, server=given)
@@ -69,10 +73,17 @@ def _up(host: str, port: int | None, detach: bool, certificate: str | None, key:
 
         check(settings.folder, settings)
     if detach:
-        return _detach(settings, _again(host, port, settings), as_json=bool(flags.get("json")))
+        return _detach(settings, _again(host, port, settings), flags)
     from kumihimo.surfaces.host.process import Host
 
-    Host(settings).run(host, port, lambda url: print(said("up", settings.language).format(url=url), flush=True))
+    try:
+        Host(settings).run(host, port, lambda running: _tell(flags, settings, "up", running))
+    except ConfigError:
+        # Of several that are started at once one comes up; the others find it there, as who comes later does.
+        found = find_running(settings.state_folder)
+        if found is None:
+            raise
+        _tell(flags, settings, "up_already", found)
     return DONE
 
 
@@ -87,6 +98,11 @@ def require_guarded(host: str, server: ServerSection) -> None:
         raise ConfigError("--host", "open_door", address=host)
 
 
+def _whole(file: str | None) -> str | None:
+    """A path that means the same in another folder: what goes on without us is not in this one."""
+    return None if file is None else str(Path(file).expanduser().absolute())
+
+
 def _again(host: str, port: int | None, settings: Settings) -> list[str]:
     """What was said, for the process that goes on without us."""
     server = settings.server
@@ -97,18 +113,24 @@ def _again(host: str, port: int | None, settings: Settings) -> list[str]:
     return ["--host", host, *words, *(["--insecure"] if server.insecure else [])]
 
 
-def _detach(settings: Settings, arguments: list[str], *, as_json: bool) -> int:
+def _detach(settings: Settings, arguments: list[str], flags: dict[str, Any]) -> int:
     from kumihimo.domain.errors import StartFailed
     from kumihimo.services.hosting import LOG, ensure
 
     try:
         found = ensure(settings, arguments)
-    except StartFailed:
-        complain(said("up_failed", settings.language).format(log=settings.state_folder / LOG), settings.language)
+    except StartFailed as error:
+        told = {"log": settings.state_folder / LOG, "reason": error.facts["reason"] or "-"}
+        complain(said("up_failed", settings.language).format(**told), settings.language)
         return FAILED
-    if as_json:
-        told = {"url": found.url, "pid": found.process.pid, "tokenFile": str(settings.token_file)}
-        print(msgspec.json.encode(told).decode())
-    else:
-        print(said("up", settings.language).format(url=found.url))
+    _tell(flags, settings, "up_detached", found)
     return DONE
+
+
+def _tell(flags: dict[str, Any], settings: Settings, key: str, running: Running) -> None:
+    """Where it is, as soon as it answers there."""
+    if flags.get("json"):
+        told = {"url": running.url, "pid": running.process.pid, "tokenFile": str(settings.token_file)}
+        print(msgspec.json.encode(told).decode(), flush=True)
+    else:
+        print(said(key, settings.language).format(url=running.url), flush=True)

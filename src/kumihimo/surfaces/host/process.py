@@ -22,7 +22,7 @@ from kumihimo.domain.errors import ConfigError
 from kumihimo.engine.artifacts.address import on_this_machine
 from kumihimo.engine.processes.identity import current
 from kumihimo.services.artifacts import open_depot
-from kumihimo.services.hosting import FILE, LAST_PORT, LOCK, PORT, Running, find_running
+from kumihimo.services.hosting import FILE, LAST_PORT, LOCK, PORT, Running, wait_for_other
 from kumihimo.settings import ServerSection, Settings
 from kumihimo.surfaces.host.keeper import Keeper
 from kumihimo.surfaces.http.access import owner_token
@@ -48,7 +48,7 @@ class Host:
         self._settings = settings
         self._folder = settings.state_folder
 
-    def run(self, address: str, port: int | None, on_listening: Callable[[str], None]) -> None:
+    def run(self, address: str, port: int | None, on_listening: Callable[[Running], None]) -> None:
         """Serve until SIGTERM or SIGINT. ConfigError where another process of this home does, or no port is free."""
         import uvloop
 
@@ -59,7 +59,7 @@ class Host:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                found = find_running(self._folder)
+                found = wait_for_other(self._folder)
                 raise ConfigError(str(self._folder), "already_up", url=found.url if found else "?") from None
             tls = _tls(self._settings.server)
             door = Door(self._settings)
@@ -114,16 +114,17 @@ class Host:
 
     def _listen(self, address: str, port: int | None) -> socket.socket:
         """The port that was asked for, or else the last one, or 9696, or the next that is free."""
-        if port is not None:
-            return _bind(address, port)
-        last = self._last_port()
-        for candidate in (last, *(PORT + step for step in range(_TRIES))):
+        wanted = (self._last_port(), *(PORT + step for step in range(_TRIES))) if port is None else (port,)
+        for candidate in wanted:
             try:
                 return _bind(address, candidate)
             except OSError as error:
+                if error.errno == errno.EACCES:
+                    raise ConfigError("--port", "bad_value", reason=f"{candidate}: {error.strerror}") from None
                 if error.errno != errno.EADDRINUSE:
-                    raise ConfigError("--host", "bad_setting", reason=f"{address}: {error.strerror}") from None
-        raise ConfigError("--port", "bad_setting", reason=f"no port from {PORT} to {PORT + _TRIES - 1} is free")
+                    raise ConfigError("--host", "bad_value", reason=f"{address}: {error.strerror}") from None
+        busy = f"no port from {PORT} to {PORT + _TRIES - 1} is free" if port is None else f"port {port} is taken"
+        raise ConfigError("--port", "bad_value", reason=busy)
 
     def _last_port(self) -> int:
         try:
@@ -131,12 +132,12 @@ class Host:
         except (FileNotFoundError, ValueError):
             return PORT
 
-    def _announce(self, address: str, port: int, on_listening: Callable[[str], None]) -> None:
+    def _announce(self, address: str, port: int, on_listening: Callable[[Running], None]) -> None:
         shown = f"[{address}]" if ":" in address else address
         running = Running(f"{self._scheme}://{shown}:{port}", port, current())
         _write(self._folder / FILE, msgspec.json.encode(running))
         _write(self._folder / LAST_PORT, str(port).encode())
-        on_listening(running.url)
+        on_listening(running)
 
 
 async def _drained(keeper: Keeper, seconds: float, hurry: asyncio.Event) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +17,7 @@ from kumihimo.settings import Language
 from kumihimo.surfaces.http.languages import language_of
 from kumihimo.surfaces.http.performing import perform
 from kumihimo.surfaces.http.statuses import status_of
+from kumihimo.surfaces.mcp.whole_numbers import whole
 from kumihimo.toolsets.camel.presenting import answer_type, is_shown, present
 from kumihimo.toolsets.registry import NAMES, toolset
 from kumihimo.wire.http_respond import respond_json
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 PREFIX = "/api/v1/"
 MOST_BODY_BYTES = 16 * 1024 * 1024
-# Up to here a float is exactly the number that was written.
-_EXACT = 2**53
 
 
 class Problem(Exception):
@@ -108,8 +107,9 @@ class Api:
         if scope["method"] != "POST":
             raise Problem(405, "MethodNotAllowed", "Operations are called with POST.")
         arguments = route.operation.read(_values(await _body(scope, receive)))
-        value = await perform(self._door, route.operation, caller, arguments)
-        return msgspec.json.encode(route.present(value, language_of(scope, self._door.language)))
+        language = language_of(scope, self._door.language)
+        value = await perform(self._door, route.operation, caller, arguments, language)
+        return msgspec.json.encode(route.present(value, language))
 
 
 def _told(code: str, message: str) -> bytes:
@@ -120,21 +120,9 @@ def _values(body: bytes) -> dict[str, Any]:
     if not body.strip():
         return {}
     try:
-        return _whole(msgspec.json.decode(body, type=dict[str, Any]))
+        return whole(msgspec.json.decode(body, type=dict[str, Any]))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidValue("body", "malformed", reason=f"it is no JSON object: {error}"[:200]) from None
-
-
-def _whole(value: Any) -> Any:
-    """Numbers without a fraction as the integers that they are: to JSON, and to a schema, 2.0 is 2."""
-    if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < _EXACT else value
-    if isinstance(value, dict):
-        entries = cast("dict[str, Any]", value)
-        return {name: _whole(inner) for name, inner in entries.items()}
-    if isinstance(value, list):
-        return [_whole(inner) for inner in cast("list[Any]", value)]
-    return value
 
 
 async def _body(scope: Any, receive: Receive) -> bytes:

@@ -9,10 +9,13 @@ from kumihimo.operations.operation import Call, Operation
 if TYPE_CHECKING:
     from kumihimo.operations.operation import Caller
     from kumihimo.services.board import Board
+    from kumihimo.settings import Language
     from kumihimo.surfaces.mcp.door import Door
 
 
-async def perform(door: Door, operation: Operation[Any, Any], caller: Caller, arguments: Any) -> Any:
+async def perform(
+    door: Door, operation: Operation[Any, Any], caller: Caller, arguments: Any, language: Language | None = None
+) -> Any:
     """KumihimoError where it is refused."""
     if operation.uses_hub:
         call = Call(door.settings, caller, None, desk=await door.hubs.desk(caller))
@@ -21,7 +24,7 @@ async def perform(door: Door, operation: Operation[Any, Any], caller: Caller, ar
         return await _wait(door, operation, caller, arguments)
 
     def work(board: Board) -> Any:
-        return operation.handler(door.call(board, caller), arguments)
+        return operation.handler(door.call(board, caller, language), arguments)
 
     return work(door.board) if door.does_at_once(operation, arguments) else await door.elsewhere(work)
 

@@ -68,9 +68,11 @@ def _owner_seat(settings: Settings, board: Board, caller: Caller) -> Seat:
     if place.project is not None:
         project = board.projects.show(place.project)
         return Seat(Path(project.working_directory), None, caller.actor, project_id=project.id)
-    folder = Path(place.folder or settings.folder)
+    if place.folder is None:
+        return _only_seat(settings, board, caller)
+    folder = Path(place.folder)
     try:
-        project = board.projects.at(Place(None, str(folder)))
+        project = board.projects.at(place)
     except (ProjectUnclear, NoProject):
         return Seat(project_folder(folder), None, caller.actor)
     inside = folder.is_relative_to(project.working_directory)
@@ -80,6 +82,16 @@ def _owner_seat(settings: Settings, board: Board, caller: Caller) -> Seat:
         caller.actor,
         project_id=project.id if inside else None,
     )
+
+
+def _only_seat(settings: Settings, board: Board, caller: Caller) -> Seat:
+    """Over HTTP the folder of the server says nothing about the client: of several projects one has to be named. Where there
+    is none yet, the user has servers all the same."""
+    try:
+        project = board.projects.at(Place())
+    except NoProject:
+        return Seat(project_folder(settings.folder), None, caller.actor)
+    return Seat(Path(project.working_directory), None, caller.actor, project_id=project.id)
 
 
 def _agent_seat(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from kumihimo.domain.errors import KumihimoError, NotFound
+from kumihimo.domain.errors import InvalidValue, KumihimoError, NotFound
 from kumihimo.operations.operation import Caller
 from kumihimo.services.board import Board
 from kumihimo.surfaces.mcp.door import Door
@@ -177,7 +178,7 @@ class ToolCall:
     @property
     def reads_at_once(self) -> bool:
         operation = self.tool.bound_operation()
-        return operation.reads and self.door.does_at_once(operation)
+        return operation.reads and not operation.uses_hub and self.door.does_at_once(operation)
 
     @property
     def group(self) -> str:
@@ -224,7 +225,7 @@ class ToolCall:
         from kumihimo.surfaces.mcp.waiting import Wait
 
         try:
-            given = self._decode(arguments)
+            given = self.decode(arguments)
         except msgspec.DecodeError as error:
             raise refuse_arguments(self.toolset.dialect, str(error)) from None
         return Wait(self, request.caller, given).perform(request)
@@ -235,7 +236,7 @@ class ToolCall:
 
     def __call__(self, client: Any, arguments: Raw, beside: Mapping[str, str] = NOTHING) -> Any:
         try:
-            given = self._decode(arguments)
+            given = self.decode(arguments)
         except msgspec.DecodeError as error:
             raise refuse_arguments(self.toolset.dialect, str(error)) from None
         if self._at_once or (self._depends and self._is_short(given)):
@@ -264,6 +265,8 @@ class ToolCall:
     def _work(self, board: Board, client: Any, given: Any, beside: Mapping[str, str]) -> bytes:
         try:
             return self._answer(board, client, given, beside)
+        except InvalidValue as error:
+            raise refuse(self.toolset.dialect, error.called(self.tool.names), self.door.language) from None
         except KumihimoError as error:
             raise refuse(self.toolset.dialect, error, self.door.language) from None
 
@@ -285,7 +288,15 @@ class ToolCall:
 
     def decode(self, arguments: Raw) -> Any:
         """The arguments of the tool. msgspec.DecodeError where they are not what its schema says."""
-        return self._decode(arguments)
+        try:
+            return self._decode(arguments)
+        except msgspec.DecodeError as error:
+            from kumihimo.surfaces.mcp.whole_numbers import whole
+
+            # A schema takes 2.0 for an integer, and some clients write it so.
+            with suppress(msgspec.MsgspecError, OverflowError, RecursionError):
+                return self._decode(Raw(msgspec.json.encode(whole(msgspec.json.decode(arguments)))))
+            raise error
 
     def take(self, given: Any) -> Any:
         """As `build`, for what goes to no database: any text will do. Where all have the same names it is what was given."""
@@ -339,10 +350,12 @@ class MergedCall:
         return ToolSchemas(make_schema(self._arguments()), self._other.make_schemas().answer)
 
     def _read(self, client: Any, arguments: Raw) -> bytes:
-        return self._pick(arguments).read(client, arguments)
+        call, given = self._pick(arguments)
+        return call.read(client, given)
 
     def _handle(self, request: Request, arguments: Raw) -> Any:
-        return self._pick(arguments)(request.caller, arguments)
+        call, given = self._pick(arguments)
+        return call(request.caller, given)
 
     def _arguments(self) -> type[msgspec.Struct]:
         """The arguments of both; required is only what both require."""
@@ -358,5 +371,12 @@ class MergedCall:
                 fields.append((name, field.type | None if field.required else field.type, None))
         return msgspec.defstruct(f"{self._own.tool.name}_arguments", fields, forbid_unknown_fields=True, kw_only=True)
 
-    def _pick(self, arguments: Raw) -> ToolCall:
-        return self._own if b'"session_token"' in bytes(arguments) else self._other
+    def _pick(self, arguments: Raw) -> tuple[ToolCall, Raw]:
+        """Whose call it is, and its arguments there. A token that is null is none."""
+        if b'"session_token"' not in bytes(arguments):
+            return self._other, arguments
+        given = msgspec.json.decode(arguments)
+        if given.get(SESSION_TOKEN) is not None:
+            return self._own, arguments
+        given.pop(SESSION_TOKEN, None)
+        return self._other, Raw(msgspec.json.encode(given))

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from kumihimo.app import open_board
 from kumihimo.domain.errors import KumihimoError, TokenRefused
 from kumihimo.domain.session import Session
@@ -80,9 +82,13 @@ class Door:
     def caller_of_token(self, board: Board, token: str | None) -> Caller:
         return Caller.of_session(board.sessions.use(token or ""))
 
-    def call(self, board: Board, caller: Caller) -> Call:
+    def call(self, board: Board, caller: Caller, language: Language | None = None) -> Call:
+        """One use of an operation, which speaks the language of who asks where that is known."""
         board.store.actor = caller.actor
-        return Call(self.settings, caller, None, board)
+        settings = self.settings
+        if language is not None and language != self.language:
+            settings = msgspec.structs.replace(settings, language=language)
+        return Call(settings, caller, None, board)
 
     def does_at_once(self, operation: Operation[Any, Any], arguments: Any = None) -> bool:
         """Whether an operation is short enough to be done where it arrives; of some only the arguments tell."""
@@ -231,7 +237,7 @@ class Resident:
     """One agent for the life of this process: its session, opened at the start and closed at the end."""
 
     def __init__(self, door: Door, agent: str) -> None:
-        from kumihimo.domain.errors import ProjectUnclear
+        from kumihimo.domain.errors import ConfigError, ProjectUnclear
         from kumihimo.engine.processes.identity import current
 
         board = door.board
@@ -243,6 +249,12 @@ class Resident:
             if len(places) != 1:
                 raise
             project = places[0]
+        if found.status != "active" or found.type != "ai":
+            raise ConfigError("--agent-id", "agent_cannot_work", agent=found.name, kind=found.type, state=found.status)
+        if found.id not in project.agent_ids:
+            raise ConfigError("--agent-id", "agent_not_in_project", agent=found.name, project=project.name)
+        if project.status == "archived":
+            raise ConfigError("--agent-id", "project_archived", project=project.name)
         self._door = door
         self._session = board.sessions.open(found.id, project.id, current()).session
 

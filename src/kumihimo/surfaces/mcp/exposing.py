@@ -11,7 +11,7 @@ from msgspec import Raw
 from kumihimo.domain.errors import KumihimoError
 from kumihimo.hub.call import NOBODY
 from kumihimo.hub.errors import Code
-from kumihimo.hub.exposing import exposed_name
+from kumihimo.hub.exposing import exposed_name, shown_definition
 from kumihimo.surfaces.mcp.asking import Line
 from kumihimo.surfaces.mcp.refusals import refuse
 from kumihimo.wire.content import Text
@@ -34,7 +34,7 @@ _decode_result = msgspec.json.Decoder(PassedResult).decode
 
 
 class ForeignTool(Tool, frozen=True, kw_only=True, eq=False):
-    """Shown as its server shows it, but for the name."""
+    """Shown as its server shows it, but for the name, and for what no client could read."""
 
     foreign: dict[str, Any]
 
@@ -88,7 +88,7 @@ class Exposed:
             handler=call,
             relay=relay,
             input_schema=tool.input_schema,
-            foreign=tool.definition,
+            foreign=shown_definition(tool.definition),
         )
 
     async def _relay(self, name: str, arguments: Raw, asking: Asking, place: str) -> PassedResult | ToolResult:
@@ -118,9 +118,18 @@ def _returned(call: Call, answer: Answer) -> PassedResult | ToolResult:
     """All that the server answered, or why it has not."""
     if answer.success or (_said_so_itself(answer) and call.reply is not None):
         assert call.reply is not None, "an answer was answered by somebody"
-        return _decode_result(call.reply)
+        return _readable(_decode_result(call.reply))
     assert answer.error is not None, "what has not succeeded has an error"
     return ToolResult([Text(text=f"{answer.error.code}: {answer.error.message}")], is_error=True)
+
+
+def _readable(result: PassedResult) -> PassedResult:
+    """`null` is how some servers leave a field out, and no client reads it."""
+    if bytes(memoryview(result.content)[:1]) != b"[":
+        result.content = Raw(b"[]")
+    if bytes(memoryview(result.structured)[:1]) == b"n":
+        result.structured = Raw(b"")
+    return result
 
 
 def _said_so_itself(answer: Answer) -> bool:

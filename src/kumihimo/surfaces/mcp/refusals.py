@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from kumihimo.domain import errors
+from kumihimo.domain import errors, group
 from kumihimo.domain.errors import KumihimoError
 from kumihimo.domain.messages import render
 from kumihimo.settings import Language
@@ -64,10 +64,10 @@ def refuse(dialect: DialectName, error: KumihimoError, language: Language) -> Ex
     if dialect == "hub":
         code = str(error.facts.get("upstream_code") or error.code)
         reason = str(error.facts.get("reason")) if "upstream_code" in error.facts else render(error, language)
-        return _said({"success": False, "error": {"code": code, "message": reason, "retryable": False}})
+        retryable = error.facts.get("retryable") is True
+        return _said({"success": False, "error": {"code": code, "message": reason, "retryable": retryable}})
     if dialect == "lead":
-        code = next((name for kind, name in LEAD if isinstance(error, kind)), "REFUSED")
-        return _said({"error": True, "code": code, "message": render(error, language)})
+        return _said({"error": True, "code": _lead_code(error), "message": render(error, language)})
     return _said({"success": False, "error": render(error, language), "code": error.code})
 
 
@@ -81,6 +81,12 @@ def refuse_arguments(dialect: DialectName, reason: str) -> Exception:
 def _said(refusal: dict[str, Any]) -> ToolRefusal:
     """A refusal is text alone: clients hold structured content against the schema of an answer, which it is not."""
     return ToolRefusal(ToolResult([Text(text=msgspec.json.encode(refusal).decode())], is_error=True))
+
+
+def _lead_code(error: KumihimoError) -> str:
+    if isinstance(error, errors.AmbiguousReference) and str(error.facts["name"]).startswith(group.PREFIX):
+        return "GROUP_NOT_FOUND"
+    return next((name for kind, name in LEAD if isinstance(error, kind)), "REFUSED")
 
 
 def _editor(error: KumihimoError, language: Language) -> RpcError:

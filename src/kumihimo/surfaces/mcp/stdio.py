@@ -28,7 +28,7 @@ def serve(settings: Settings, names: list[str], agent_id: str | None, expose: st
     toolsets = together(names)
     door = Door(settings)
     try:
-        resident = Resident(door, agent_id) if "resident" in names and agent_id else None
+        resident = Resident(door, agent_id) if "resident" in names and agent_id is not None else None
         callers = _callers(door, resident)
         beside = _Beside(door, expose or settings.hub.expose) if "hub" in names else None
         server = Server(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -23,6 +23,10 @@ from kumihimo.wire.tool import encode_task_result
 
 _PREFIX = "wait-"
 _POLL_MS = 1_000
+# Nobody waits longer; a handle takes no greater number.
+_LONGEST_MS = 2**53
+# The moments that there are: a handle that nobody gave may name another.
+_LAST_MS = int(datetime.max.replace(tzinfo=UTC).timestamp() * 1000) - 1
 
 
 class _Handle(Struct, frozen=True, array_like=True):
@@ -34,7 +38,8 @@ class _Handle(Struct, frozen=True, array_like=True):
 
 def handle_of(given: Any, now: datetime) -> Task:
     """A task for a wait that was asked for just now."""
-    handle = _Handle(given.agentIds, given.mode, given.timeout_ms, int(now.timestamp() * 1000))
+    timeout_ms = None if given.timeout_ms is None else min(given.timeout_ms, _LONGEST_MS)
+    handle = _Handle(given.agentIds, given.mode, timeout_ms, int(now.timestamp() * 1000))
     encoded = base64.urlsafe_b64encode(msgspec.msgpack.encode(handle)).decode().rstrip("=")
     return _task(_PREFIX + encoded, handle)
 
@@ -59,13 +64,13 @@ class Waits:
         return _read(task_id) is not None
 
     def _state(self, board: Board, client: Any, task_id: str, handle: _Handle) -> Task:
-        begun = datetime.fromtimestamp(handle.begun / 1000, UTC)
         arguments = WaitForRuns(runs=handle.runs, mode=handle.mode, timeout_ms=handle.timeout_ms)
         try:
             caller: Caller = self._caller_of(board, client)
             call = self._door.call(board, caller)
             answer = wait_operation.handler(call, arguments)
-            late = handle.timeout_ms is not None and board.clock() - begun > timedelta(milliseconds=handle.timeout_ms)
+            waited_ms = int(board.clock().timestamp() * 1000) - handle.begun
+            late = handle.timeout_ms is not None and waited_ms > handle.timeout_ms
             if answer is None and late:
                 answer = wait_operation.in_vain(call, arguments, False)
         except KumihimoError as error:
@@ -100,6 +105,7 @@ def _read(task_id: str) -> _Handle | None:
         return None
     text = task_id.removeprefix(_PREFIX)
     try:
-        return msgspec.msgpack.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Handle)
+        found = msgspec.msgpack.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Handle)
     except (binascii.Error, ValueError, msgspec.DecodeError):
         return None
+    return found if 0 <= found.begun <= _LAST_MS else None

@@ -90,7 +90,8 @@ def _task(it: Assignment) -> MyTaskShape:
 
 
 def reported(it: Done, language: Language) -> EndAnswer:
-    return EndAnswer(instruction=words("waits_for_facts" if it.waits_for_facts else "reported", language))
+    waits = "waits_for_subtasks" if it.waits_for_subtasks else "waits_for_facts"
+    return EndAnswer(instruction=words(waits if it.waits_for_facts else "reported", language))
 
 
 def logged_out(_: Session, language: Language) -> EndAnswer:
