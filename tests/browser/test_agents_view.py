@@ -106,3 +106,23 @@ def test_one_project_of_several_is_chosen_and_only_its_work_is_shown(
     page.get_by_label("Project").select_option("All projects")
     expect(page.locator(".card")).to_have_count(3)
     context.close()
+
+
+def test_what_is_not_there_offers_nothing_to_be_done_with_it(page: Page) -> None:
+    visit(page, "board/tsk_nowhere")
+    expect(page.get_by_role("alert").or_(page.locator(".notice")).first).to_contain_text("tsk_nowhere")
+    expect(page.locator(".panel").get_by_role("button")).to_have_count(1)
+    visit(page, "run/exec_nowhere")
+    expect(page.locator(".notice", has_text="exec_nowhere")).to_be_visible()
+    expect(page.locator("main").get_by_role("button")).to_have_count(0)
+
+
+def test_an_empty_history_says_whether_that_is_by_its_filters(browser: Browser, open_studio: OpenStudio) -> None:
+    fresh = open_studio()
+    context = new_context(browser)
+    page = fresh.enter(context)
+    visit(page, "history")
+    expect(page.get_by_text("No runs yet. Press n to start a group.")).to_be_visible()
+    page.get_by_label("State").select_option("failed")
+    expect(page.get_by_text("No run matches.")).to_be_visible()
+    context.close()

@@ -69,3 +69,9 @@ def test_a_plan_is_read_only_where_it_is_one(page: Page) -> None:
     assert plan[0][0]["prompt"] == "one\n  more"
     assert result(page, "plan.js", read, "Please: do this\nand that", roles) is None
     assert result(page, "plan.js", read, "coder: only one", roles) is None
+
+
+def test_one_of_something_is_not_told_as_many(page: Page) -> None:
+    told = "[it.words('history.count', {count: given[0]}), it.words('diff.more', {count: given[0]})]"
+    assert result(page, "words.js", told, 1) == ["1 run", "1 more line"]
+    assert result(page, "words.js", told, 2) == ["2 runs", "2 more lines"]

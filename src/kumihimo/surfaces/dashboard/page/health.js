@@ -11,6 +11,8 @@ import { store } from "./store.js";
 import { clean, line } from "./text.js";
 import { words } from "./words.js";
 
+// As the columns of the board are.
+const TASK_STATUSES = ["backlog", "todo", "in_progress", "blocked", "done", "cancelled"];
 const STATES = { ok: "done", warning: "needs", error: "failed" };
 
 export function open(main) {
@@ -69,8 +71,8 @@ export function open(main) {
 
 function factsOf(status) {
   if (!status) return [];
-  const tasks = Object.entries(status.tasks ?? {})
-    .map(([name, count]) => `${words(`status.${name}`)} ${count}`)
+  const tasks = TASK_STATUSES.filter((name) => status.tasks?.[name])
+    .map((name) => `${words(`status.${name}`)} ${status.tasks[name]}`)
     .join(" · ");
   const hosts = Object.entries(status.hosts ?? {})
     .map(([state, count]) => `${words(`host.${state}`)} ${count}`)

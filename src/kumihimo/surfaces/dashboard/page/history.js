@@ -35,7 +35,7 @@ class History {
     );
     this.count = element("span", { class: "muted number" });
     this.fresh = button("", () => this.begin(), { kind: "primary" });
-    this.empty = element("p", { class: "invitation", hidden: true }, words("history.empty"));
+    this.empty = element("p", { class: "invitation", hidden: true });
     this.bar = element("div", { class: "filters", role: "search", "aria-label": words("history.filters") });
     this.list = new Windowed(main, ROW_HEIGHT, historyRow, (run) => run.agentId, { onnear: () => this.more() });
     main.append(
@@ -153,6 +153,7 @@ class History {
     this.list.show(this.runs.map((run) => store.runs.get(run.agentId) ?? run));
     setText(this.count, words(this.over ? "history.count" : "history.count_more", { count: this.runs.length }));
     setHidden(this.empty, this.runs.length > 0 || !this.over);
+    setText(this.empty, words(Object.values(this.filters).some(Boolean) ? "history.empty" : "history.none"));
     const newer = this.newer();
     setHidden(this.fresh, !newer);
     setText(this.fresh, words("history.newer", { count: newer }));

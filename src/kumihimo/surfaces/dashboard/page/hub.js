@@ -16,12 +16,10 @@ const PAUSE = 150;
 const MOST_TOOLS = 200;
 const STATES = {
   connected: "done",
-  ready: "done",
   connecting: "running",
   failed: "failed",
-  error: "failed",
-  disconnected: "queued",
   idle: "queued",
+  closed: "queued",
 };
 
 export function open(main) {
@@ -112,7 +110,7 @@ class HubPage {
     this.servers.replaceChildren(...servers.map((server) => serverRow(server, used.get(server.name))));
     setHidden(this.empty, servers.length > 0);
     for (const part of [this.table, this.toolsPart, this.test, this.budget]) setHidden(part, !servers.length);
-    const facts = { tools: stats.tools, tokens: tokens(stats.schemaTokens), budget: tokens(stats.budget) };
+    const facts = { count: stats.tools, tokens: tokens(stats.schemaTokens), budget: tokens(stats.budget) };
     this.budget.textContent = words(stats.overBudget ? "hub.over_budget" : "hub.within_budget", facts);
     this.budget.className = `budget ${stats.overBudget ? "state-needs" : "muted"}`;
     if (servers.length) await this.find();
@@ -169,8 +167,7 @@ class HubPage {
 
 function serverRow(server, used) {
   const badge = stateBadge();
-  const word = clean(server.state);
-  badge.update(STATES[word] ?? "queued", word);
+  badge.update(STATES[server.state] ?? "queued", words(`hub_state.${server.state}`));
   const errors = Object.entries(used?.errors ?? {})
     .map(([code, count]) => `${code} ${count}`)
     .join(", ");

@@ -40,7 +40,8 @@ class RunPage {
       this.errors.root,
       this.box.root,
     );
-    this.root = element("article", { class: "run" }, this.head.root, this.side.root, middle);
+    // Nothing of it is shown before it is known: there may be no such run.
+    this.root = element("article", { class: "run", hidden: true }, this.head.root, this.side.root, middle);
   }
 
   /** A run that the stream has not told of: an old one, or a part of its id. */
@@ -61,6 +62,7 @@ class RunPage {
     if (!run || run === this.shown) return;
     const ended = !this.shown?.endedAt && run.endedAt;
     this.shown = run;
+    setHidden(this.root, false);
     this.conversation.base = run.worktree ?? run.workingDirectory ?? "";
     this.head.update(run);
     this.outcome.update(run);

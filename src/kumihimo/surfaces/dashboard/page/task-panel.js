@@ -4,7 +4,7 @@ import { assignTask, editTask, mergeTask, moveTask, startWorker } from "./action
 import { perform } from "./api.js";
 import { button, idButton, stateBadge } from "./badge.js";
 import { field, select } from "./fields.js";
-import { element, keep, setHidden, setText } from "./element.js";
+import { element, keep, setAttribute, setHidden, setText } from "./element.js";
 import { shortMoment } from "./format.js";
 import { waitsForMerge, taskOf } from "./needs.js";
 import { attempt } from "./notices.js";
@@ -43,7 +43,7 @@ export class TaskPanel {
     this.context = element("div", {});
     this.root = element(
       "div",
-      { class: "panel-body" },
+      { class: "panel-body unknown" },
       element("header", {}, this.identity, button("×", close, { kind: "plain", label: words("close") })),
       this.title,
       this.reason,
@@ -95,6 +95,7 @@ export class TaskPanel {
   update() {
     const { task } = this;
     if (!task) return;
+    setAttribute(this.root, "class", "panel-body");
     this.drawRuns();
     const waits = waitsForMerge(task, store);
     setHidden(this.merge, !waits);

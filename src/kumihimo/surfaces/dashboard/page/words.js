@@ -22,12 +22,14 @@ export async function switchLanguage() {
 export const currentLanguage = () => language;
 
 /**
- * The text of a key with `{name}` filled in. A key that nobody has translated shows as itself.
+ * The text of a key with `{name}` filled in. A key that nobody has translated shows as itself. Of what is counted there may be
+ * a text for one, under `KEY.one`; Japanese needs none.
  * @param {string} key
  * @param {Record<string, string|number>} [facts]
  */
 export function words(key, facts = {}) {
-  const text = LANGUAGES[language][key] ?? english[key] ?? key;
+  const own = LANGUAGES[language];
+  const text = (facts.count === 1 ? own[`${key}.one`] : null) ?? own[key] ?? english[key] ?? key;
   return text.replace(/\{(\w+)\}/g, (whole, name) => facts[name] ?? whole);
 }
 

@@ -158,6 +158,7 @@ export default {
   "run.stage": "Stage",
   "run.continues": "Goes on from",
   "run.new_lines": "{count} new lines ↓",
+  "run.new_lines.one": "{count} new line ↓",
   "run.earlier": "Show {count} earlier",
   "continue": "Continue",
   "continue.label": "Go on with another prompt",
@@ -167,6 +168,7 @@ export default {
   "entry.arguments": "Arguments",
   "entry.result": "Result",
   "entry.cut": "{count} more characters",
+  "entry.cut.one": "{count} more character",
   "entry.warning": "Warning",
   "entry.finished": "Finished",
   "entry.failed": "Failed",
@@ -174,6 +176,7 @@ export default {
   "tool.done": "succeeded",
   "tool.failed": "failed",
   "diff.more": "{count} more lines",
+  "diff.more.one": "{count} more line",
 
   // Board
   "board.empty": "No tasks yet. Press c to make one, or let an agent plan: every task shows here.",
@@ -278,9 +281,11 @@ export default {
   "history.week": "1 week",
   "history.month": "30 days",
   "history.count": "{count} runs",
+  "history.count.one": "{count} run",
   "history.count_more": "{count}+ runs",
   "history.newer": "{count} new ↑",
   "history.empty": "No run matches.",
+  "history.none": "No runs yet. Press n to start a group.",
 
   // Hub
   "hub.server": "Server",
@@ -297,8 +302,14 @@ export default {
   "hub.test": "Connect all",
   "hub.input": "Takes",
   "hub.output": "Answers",
-  "hub.within_budget": "{tools} tools take about {tokens} tokens of {budget}.",
-  "hub.over_budget": "⚠ {tools} tools take about {tokens} tokens, more than the {budget} of [hub] budget: allow fewer tools, or let agents search.",
+  "hub_state.idle": "idle",
+  "hub_state.connecting": "connecting",
+  "hub_state.connected": "connected",
+  "hub_state.failed": "failed",
+  "hub_state.closed": "closed",
+  "hub.within_budget": "{count} tools take about {tokens} tokens of {budget}.",
+  "hub.within_budget.one": "{count} tool takes about {tokens} tokens of {budget}.",
+  "hub.over_budget": "⚠ {count} tools take about {tokens} tokens, more than the {budget} of [hub] budget: allow fewer tools, or let agents search.",
   "hub.empty": "No servers behind the hub yet. Take over those of your other clients:",
 
   // Health

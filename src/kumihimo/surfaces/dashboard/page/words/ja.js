@@ -281,6 +281,7 @@ export default {
   "history.count_more": "{count} 件以上",
   "history.newer": "新着 {count} ↑",
   "history.empty": "該当する実行はありません。",
+  "history.none": "実行はまだありません。n を押すと、グループを開始できます。",
 
   // Hub
   "hub.server": "サーバー",
@@ -297,8 +298,13 @@ export default {
   "hub.test": "すべて接続",
   "hub.input": "入力",
   "hub.output": "出力",
-  "hub.within_budget": "{tools} 個のツールで約 {tokens} トークン(目安 {budget})です。",
-  "hub.over_budget": "⚠ {tools} 個のツールで約 {tokens} トークンです。[hub] budget の {budget} を超えています。許可するツールを減らすか、検索で使わせてください。",
+  "hub_state.idle": "待機中",
+  "hub_state.connecting": "接続中",
+  "hub_state.connected": "接続済み",
+  "hub_state.failed": "失敗",
+  "hub_state.closed": "終了",
+  "hub.within_budget": "{count} 個のツールで約 {tokens} トークン(目安 {budget})です。",
+  "hub.over_budget": "⚠ {count} 個のツールで約 {tokens} トークンです。[hub] budget の {budget} を超えています。許可するツールを減らすか、検索で使わせてください。",
   "hub.empty": "ハブのサーバーはまだありません。ほかのクライアントの設定を取り込む:",
 
   // Health
