@@ -225,6 +225,17 @@ def test_a_running_hub_sees_servers_come_and_go_and_keeps_the_others(place: Plac
     assert len(alpha.pids) == 1
 
 
+def test_a_server_that_was_taken_out_ends_though_nobody_calls_any_more(place: Place) -> None:
+    alpha, beta = place.server("alpha", {"name": "echo"}), place.server("beta", {"name": "echo"})
+    hub = place.client()
+    for name in ("alpha", "beta"):
+        assert called(hub, "hub_call", tool=f"{name}:echo", params={})["success"]
+    del place.servers["beta"]
+    place.write()
+    until(lambda: not any(map(alive, beta.pids)))
+    assert all(map(alive, alpha.pids))
+
+
 def test_a_mistake_in_the_file_of_a_running_hub_changes_nothing_and_is_told(place: Place) -> None:
     place.server("alpha", {"name": "echo"})
     hub = place.client()

@@ -9,8 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
-import msgspec
-
 from kumihimo.hub import batches, configuration_file
 from kumihimo.hub.caching import Cache
 from kumihimo.hub.call import NOBODY, Asking, Call, written
@@ -22,7 +20,7 @@ from kumihimo.hub.guardian import VARIABLE, Guardian
 from kumihimo.hub.lists import Lists
 from kumihimo.hub.live import Live
 from kumihimo.hub.local import CancelledItself, local_tool
-from kumihimo.hub.offers import Offers
+from kumihimo.hub.offers import Offers, texts_of
 from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.registry import Registry
 from kumihimo.hub.relay import Done, Relay
@@ -71,6 +69,7 @@ class Hub:
         self._calls = Calls(self._registry, self._lists, self._cache, self._timing)
         self._offers = Offers(self._registry, self._lists, self._cache, self._timing)
         self._closed = False
+        self._ending: set[asyncio.Task[None]] = set()
         # Hears that what the servers offer has changed.
         self.on_changed: Callable[[], None] | None = None
         for definition in configuration.servers:
@@ -99,7 +98,7 @@ class Hub:
         """End every session, and every server that was started. Calls under way are answered as failed."""
         self._closed = True
         try:
-            await self._registry.close()
+            await asyncio.gather(self._registry.close(), *self._ending)
         finally:
             # Also where nobody waits any more: then what is left ends at once.
             await self._guardian.close()
@@ -129,8 +128,14 @@ class Hub:
             self._registry.add(definition)
         if self.on_changed is not None:
             self.on_changed()
-        # Last: one that is slow to end must not keep the new ones waiting.
-        await asyncio.gather(*(upstream.close() for upstream in gone))
+        for upstream in gone:
+            self._end(upstream)
+
+    def _end(self, upstream: Upstream) -> None:
+        """Beside everything else: one that is slow to end must not keep anybody waiting."""
+        ending = asyncio.create_task(upstream.close())
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
 
     async def remove_server(self, name: str) -> None:
         """Calls to it that are under way fail."""
@@ -337,7 +342,7 @@ class Hub:
         self._open()
         server, prompt = await self._offers.owner_of_prompt(name, worktree)
         found = await self._offers.get_prompt(server, prompt, args, worktree)
-        return _texts(found)
+        return texts_of(found)
 
     async def list_resources(self, server: str | None = None, *, worktree: Path | None = None) -> list[Table]:
         self._open()
@@ -374,22 +379,6 @@ class Hub:
 def _plain(config: Any) -> Any:
     """Whatever is no table is told as a mistake where it is read."""
     return dict(cast("Mapping[str, Any]", config)) if isinstance(config, Mapping) else config
-
-
-class _Spoken(msgspec.Struct):
-    content: Any = None
-
-
-def _texts(prompt: Table) -> str:
-    try:
-        messages = msgspec.convert(prompt.get("messages", []), list[_Spoken])
-    except msgspec.ValidationError as error:
-        raise HubError(Code.EXECUTION_FAILED, f"The prompt has another shape: {error}") from error
-    blocks: list[Any] = []
-    for content in [message.content for message in messages]:
-        blocks += cast("list[Any]", content) if isinstance(content, list) else [content]
-    tables = [cast("Table", block) for block in blocks if isinstance(block, dict)]
-    return "\n".join(str(table["text"]) for table in tables if table.get("type") == "text" and "text" in table)
 
 
 def _place(path: tuple[str | int, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -151,3 +151,20 @@ class Offers:
 def _fits(uri: str, template: str) -> bool:
     pieces = [re.escape(piece) for piece in _VARIABLE.split(template)]
     return len(pieces) > 1 and re.fullmatch(".+".join(pieces), uri) is not None
+
+
+class _Spoken(Struct):
+    content: Any = None
+
+
+def texts_of(prompt: Table) -> str:
+    """What a prompt says, without pictures and the like."""
+    try:
+        messages = msgspec.convert(prompt.get("messages", []), list[_Spoken])
+    except msgspec.ValidationError as error:
+        raise HubError(Code.EXECUTION_FAILED, f"The prompt has another shape: {error}") from error
+    blocks: list[Any] = []
+    for content in [message.content for message in messages]:
+        blocks += cast("list[Any]", content) if isinstance(content, list) else [content]
+    tables = [cast("Table", block) for block in blocks if isinstance(block, dict)]
+    return "\n".join(str(table["text"]) for table in tables if table.get("type") == "text" and "text" in table)

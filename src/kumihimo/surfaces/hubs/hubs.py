@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kumihimo.domain.errors import KumihimoError
 from kumihimo.domain.hub_call import HubCall
 from kumihimo.hub.call import NOBODY, Asking
 from kumihimo.hub.desk import Desk
@@ -50,6 +48,7 @@ class Hubs:
         self._desks: dict[Any, _Seated] = {}
         self._clients: dict[Hashable, tuple[WatchedHub, Desk]] = {}
         self._listeners: list[Callable[[], None]] = []
+        self._looking: asyncio.Task[None] | None = None
 
     async def desk(self, caller: Caller) -> Desk:
         """What this caller sees. KumihimoError where its project is unknown or its servers are not well configured."""
@@ -94,14 +93,16 @@ class Hubs:
         """Tell whenever there may be other tools than before in any hub that was opened, until this is cancelled."""
         self._listeners.append(on_changed)
         try:
-            while True:
-                await asyncio.sleep(LOOK_SECONDS)
-                for watched in tuple(self._hubs.values()):
-                    with suppress(KumihimoError):
-                        # A mistake in a file is told to whoever calls next.
-                        await watched.current()
+            await asyncio.get_running_loop().create_future()
         finally:
             self._listeners.remove(on_changed)
+
+    async def _look_out(self) -> None:
+        """A server that was taken out of its file ends also where nobody calls any more."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            for watched in tuple(self._hubs.values()):
+                await watched.current()
 
     def _tell(self) -> None:
         for listener in tuple(self._listeners):
@@ -110,6 +111,9 @@ class Hubs:
     async def close(self) -> None:
         """End every server that was started, and keep what was noted."""
         hubs, self._hubs = list(self._hubs.values()), {}
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
         self._desks.clear()
         self._clients.clear()
         await asyncio.gather(*(watched.hub.close() for watched in hubs))
@@ -147,6 +151,8 @@ class Hubs:
         if found is None:
             found = self._hubs[folder] = WatchedHub(folder, self._settings)
             found.hub.on_changed = self._tell
+            if self._looking is None:
+                self._looking = asyncio.create_task(self._look_out())
         return found
 
 
