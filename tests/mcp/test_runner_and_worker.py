@@ -336,6 +336,18 @@ def test_a_reported_parent_is_done_when_the_last_task_below_it_is_over(town: Tow
     assert town.board.tasks.get(Place(), top.id).status_reason == "my part is done"
 
 
+def test_a_reported_parent_is_done_when_the_last_open_task_below_it_is_put_below_another(town: Town) -> None:
+    worker, parent, other = town.client("worker"), town.task("parent"), town.task("other")
+    below = town.board.tasks.create(Place(town.alpha.id), NewTask("below", parent=parent.id)).task
+    token = town.login(worker)
+    worker.call("get_my_task", session_token=token)
+    worker.call("report_completed", session_token=token, result="success", summary="my part is done")
+    town.board.tasks.update(Place(), below.id, title="still below it", parent=parent.id)
+    assert town.status(parent) == "in_progress"
+    town.board.tasks.update(Place(), below.id, parent=other.id)
+    assert (town.status(parent), town.status(other)) == ("done", "in_progress")
+
+
 def test_a_parent_of_which_nothing_was_reported_stays_as_it_is_when_the_last_task_below_it_is_over(town: Town) -> None:
     parent = town.task("parent")
     below = town.board.tasks.create(Place(town.alpha.id), NewTask("below", parent=parent.id)).task

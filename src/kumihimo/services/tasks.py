@@ -195,7 +195,11 @@ class Tasks(Service):
     ) -> TaskView:
         """Change what is given; what is None stays. The status moves last, by the rules for the task as it then is."""
         task = locked(transaction, place, reference)
+        leaves = fields.get("parent") is not None and task.parent_id is not None
+        above = transaction.tasks.lock(task.parent_id or "") if leaves else None
         task = self._edit(transaction, task, {name: value for name, value in fields.items() if value is not None})
+        if above is not None and above.id != task.parent_id:
+            self._finish_above(transaction, above)
         if assignee is not None or assignee_type is not None:
             task = self._reassign(transaction, task, assignee, assignee_type)
         if status is not None:
@@ -261,12 +265,14 @@ class Tasks(Service):
             else:
                 require_startable(transaction, project, task)
         transaction.tasks.save(change)
-        if above is not None and waits_for_subtasks_alone(transaction, above):
+        if above is not None:
             self._finish_above(transaction, above)
         return change.value
 
     def _finish_above(self, transaction: Transaction, task: Task) -> None:
         """What was said of it before is a fact once nothing below it is open: nobody will come back and say it again."""
+        if not waits_for_subtasks_alone(transaction, task):
+            return
         run = transaction.executions.get(task.claimed_by or "")
         said = run.report.summary if run and run.report else None
         try:
