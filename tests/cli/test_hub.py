@@ -11,7 +11,11 @@ import pytest
 import yaml
 
 from kumihimo.domain.hub_call import KIND
+from kumihimo.hub.settling import COMMAND, Settling
+from kumihimo.settings import Settings
 from kumihimo.store.store import open_store
+from kumihimo.surfaces.hubs import hubs
+from kumihimo.surfaces.hubs.watched_hub import WatchedHub
 from tests.cli.conftest import Kumi
 from tests.hub.hub_kit import SERVER, Scripted, alive
 
@@ -43,6 +47,24 @@ def here(kumi: Kumi, tmp_path: Path, alpha: Scripted) -> Path:
     ghost = {"name": "ghost", "command": str(tmp_path / "nothing"), "retryPolicy": {"maxRetries": 0}}
     (folder / "mcp.config.yaml").write_text(yaml.safe_dump({"servers": [alpha.config, ghost]}))
     return folder
+
+
+def test_a_command_waits_for_a_slow_server_as_long_as_that_may_take(
+    kumi: Kumi, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its hub is gone with it: what is late for it would be late each time. Agents ask again, and wait less."""
+    given: list[Settling] = []
+
+    def note(folder: Path, settings: Settings, settling: Settling) -> WatchedHub:
+        given.append(settling)
+        return WatchedHub(folder, settings, settling)
+
+    monkeypatch.setattr(hubs, "WatchedHub", note)
+    found = kumi("hub", "tools", "--json").json
+    assert [it["server"] for it in found["tools"]] == ["alpha"] * 3
+    assert [it["server"] for it in found["unreachable"]] == ["ghost"]
+    assert given == [COMMAND]
+    assert here.is_dir()
 
 
 def test_servers_tools_prompts_and_resources_are_shown(kumi: Kumi, here: Path) -> None:

@@ -135,7 +135,7 @@ class Calls:
     async def listed(self, server: str | None = None, worktree: Path | None = None) -> list[Tool]:
         """The tools that may be called, of one server or of all that can be asked."""
         if server is None:
-            found = await self._lists.everywhere("tools", worktree)
+            found = await self._lists.everywhere("tools", worktree, self._lists.settling.listing)
         elif server not in self._registry:
             raise unknown_server(server, self._registry.names)
         else:

@@ -27,6 +27,7 @@ from kumihimo.hub.relay import Done, Relay
 from kumihimo.hub.results import Answer, Metadata, failed
 from kumihimo.hub.route import Route
 from kumihimo.hub.serena import Serena, serena_among
+from kumihimo.hub.settling import PROGRAM, Settling
 from kumihimo.hub.statistics import Counts
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import CanExecute, Table, Tool
@@ -50,6 +51,7 @@ class Hub:
         environ: Mapping[str, str] | None = None,
         configuration: Configuration | None = None,
         timing: Timing | None = None,
+        settling: Settling = PROGRAM,
     ) -> None:
         """ConfigError names the place of a mistake. `root` is the project's folder, here unless it is said."""
         self._guardian = Guardian()
@@ -65,7 +67,8 @@ class Hub:
         self._registry = Registry(
             self._environ, self.root, self._timing, self.options.max_connections, self._changed, self._guardian.start
         )  # fmt: skip
-        self._lists = Lists(self._registry, self._timing)
+        self._lists = Lists(self._registry, self._timing, settling)
+        self._lists.on_late = self._tell_changed
         self._calls = Calls(self._registry, self._lists, self._cache, self._timing)
         self._offers = Offers(self._registry, self._lists, self._cache, self._timing)
         self._closed = False
@@ -98,7 +101,7 @@ class Hub:
         """End every session, and every server that was started. Calls under way are answered as failed."""
         self._closed = True
         try:
-            await asyncio.gather(self._registry.close(), *self._ending)
+            await asyncio.gather(self._registry.close(), self._lists.close(), *self._ending)
         finally:
             # Also where nobody waits any more: then what is left ends at once.
             await self._guardian.close()
@@ -126,8 +129,7 @@ class Hub:
                 gone += self._registry.take_out(name)
         for definition in wanted.values():
             self._registry.add(definition)
-        if self.on_changed is not None:
-            self.on_changed()
+        self._tell_changed()
         for upstream in gone:
             self._end(upstream)
 
@@ -183,7 +185,7 @@ class Hub:
                     "state": first.state if first else State.IDLE,
                     "inFlight": sum(upstream.in_flight for upstream in instances),
                     "starts": sum(upstream.starts for upstream in instances),
-                    "error": first.problem.message if first and first.problem else None,
+                    "error": first.trouble if first else None,
                 }
             )
         return found
@@ -209,7 +211,8 @@ class Hub:
             self._calls.gates[made.name] = gate
 
     async def list_tools(self, server: str | None = None, *, worktree: Path | None = None) -> list[Tool]:
-        """The tools that may be called. A server that can't be asked has none, unless it alone was asked for."""
+        """The tools that may be called. A server that can't be asked within its timeout has none, unless it alone was
+        asked for; `servers` tells which and why."""
         self._open()
         return await self._calls.listed(server, worktree)
 
@@ -372,8 +375,11 @@ class Hub:
         """What a server says unasked: where it is about its lists, what was kept of it is old."""
         if live is not None and self._lists.forget(live, method):
             self._cache.clear(upstream.key)
-            if self.on_changed is not None:
-                self.on_changed()
+            self._tell_changed()
+
+    def _tell_changed(self) -> None:
+        if self.on_changed is not None:
+            self.on_changed()
 
 
 def _plain(config: Any) -> Any:

@@ -4,6 +4,7 @@ it would not say so, for the time that it has put on the list, or for a minute."
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from kumihimo.hub.errors import Code, HubError
 from kumihimo.hub.faults import unreachable
 from kumihimo.hub.live import Listed, Live
 from kumihimo.hub.registry import Registry
+from kumihimo.hub.settling import PROGRAM, Settling
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import Table, Tool
-from kumihimo.hub.upstream import COOLING_SECONDS, Upstream
+from kumihimo.hub.upstream import COOLING_SECONDS, LATE, Upstream
 from kumihimo.wire.client.errors import ClientError
 from kumihimo.wire.client.listing import Kind
 from kumihimo.wire.errors import METHOD_NOT_FOUND, RpcError
@@ -21,8 +23,6 @@ from kumihimo.wire.errors import METHOD_NOT_FOUND, RpcError
 SECONDS = 60.0
 # A list that is good for no time at all would have to be asked for before every call.
 LEAST_SECONDS = 1.0
-# How long a server may hold up those who look through the lists of all.
-SETTLING_SECONDS = 5.0
 # By what an entry of each list is known.
 _KEYS: dict[Kind, str] = {"tools": "name", "prompts": "name", "resources": "uri", "templates": "uriTemplate"}
 # By which capability a server says that it has any of these.
@@ -32,13 +32,24 @@ _CHANGED = {
     "notifications/prompts/list_changed": ("prompts",),
     "notifications/resources/list_changed": ("resources", "templates"),
 }
+_Found = dict[str, Any] | HubError
 
 
 class Lists:
-    def __init__(self, registry: Registry, timing: Timing, settling_seconds: float = SETTLING_SECONDS) -> None:
+    def __init__(self, registry: Registry, timing: Timing, settling: Settling = PROGRAM) -> None:
         self._registry = registry
         self._timing = timing
-        self._settling_seconds = settling_seconds
+        self.settling = settling
+        # Hears that the list of a server that was late is there now.
+        self.on_late: Callable[[], None] = lambda: None
+        self._asking: dict[tuple[Upstream, Kind], asyncio.Task[_Found]] = {}
+
+    async def close(self) -> None:
+        """Ask no more."""
+        asking = list(self._asking.values())
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
 
     @staticmethod
     def forget(live: Live, method: str) -> bool:
@@ -73,10 +84,25 @@ class Lists:
                 live.lists[kind] = Listed(entries, self._timing.now() + seconds, heard)
             return entries
 
-    async def everywhere(self, kind: Kind, worktree: Path | None = None) -> dict[str, dict[str, Any] | HubError]:
-        """The list of every server, or why it has none. A server that is late is not waited for."""
-        found: dict[str, dict[str, Any] | HubError] = {}
-        asking: dict[asyncio.Task[dict[str, Any]], Upstream] = {}
+    async def among(
+        self, kind: Kind, worktree: Path | None, has: Callable[[dict[str, Any]], bool]
+    ) -> dict[str, _Found]:
+        """For who looks for something and does not know who has it: what every server has, as far as it can be known
+        soon. Where nobody has it the late ones may yet."""
+        found = await self.everywhere(kind, worktree, self.settling.naming)
+        if self.settling.missing == self.settling.naming:
+            return found
+        if any(has(entries) for entries in found.values() if not isinstance(entries, HubError)):
+            return found
+        return await self.everywhere(kind, worktree, self.settling.missing, late_too=True)
+
+    async def everywhere(
+        self, kind: Kind, worktree: Path | None, seconds: float | None, late_too: bool = False
+    ) -> dict[str, _Found]:
+        """The list of every server, or why it has none. No server is waited for longer than this; one that is late is
+        asked on."""
+        found: dict[str, _Found] = {}
+        asking: dict[asyncio.Task[_Found], Upstream] = {}
         for name in self._registry.names:
             try:
                 upstream = self._registry.get(name, worktree)
@@ -86,33 +112,37 @@ class Lists:
             known = self.known(upstream, upstream.live, kind) if upstream.live else None
             if known is not None:
                 found[name] = known
-            elif upstream.resting and not upstream.connected:
+            elif upstream.resting and not (late_too and upstream.late):
                 found[name] = upstream.problem or _late(name)
             else:
-                task = asyncio.get_running_loop().create_task(self.alone(upstream, kind), name=f"list {name}")
-                asking[task] = upstream
+                asking[self._in_the_background(upstream, kind)] = upstream
         if asking:
-            try:
-                await asyncio.wait(asking, timeout=self._settling_seconds)
-            finally:
-                await self._gather(asking, found)
+            _, late = await asyncio.wait(asking, timeout=seconds)
+            for task in late:
+                asking[task].late_until = self._timing.now() + COOLING_SECONDS
+                task.add_done_callback(self._tell_of_late)
+            for task, upstream in asking.items():
+                found[upstream.name] = _late(upstream.name) if task in late or task.cancelled() else task.result()
         return {name: found[name] for name in self._registry.names if name in found}
 
-    async def _gather(
-        self, asking: dict[asyncio.Task[dict[str, Any]], Upstream], found: dict[str, dict[str, Any] | HubError]
-    ) -> None:
-        late = [task for task in asking if not task.done()]
-        for task in late:
-            task.cancel()
-            asking[task].late_until = self._timing.now() + COOLING_SECONDS
-        results = await asyncio.gather(*asking, return_exceptions=True)
-        for upstream, result in zip(asking.values(), results, strict=True):
-            if isinstance(result, HubError | dict):
-                found[upstream.name] = result
-            elif isinstance(result, asyncio.CancelledError):
-                found[upstream.name] = _late(upstream.name)
-            else:
-                raise result
+    def _in_the_background(self, upstream: Upstream, kind: Kind) -> asyncio.Task[_Found]:
+        """It goes on when nobody waits any more: a server that is slow to start is to be there in the end."""
+        key = upstream, kind
+        if key not in self._asking:
+            task = asyncio.get_running_loop().create_task(self._found(upstream, kind), name=f"list {upstream.name}")
+            task.add_done_callback(lambda _: self._asking.pop(key))
+            self._asking[key] = task
+        return self._asking[key]
+
+    async def _found(self, upstream: Upstream, kind: Kind) -> _Found:
+        try:
+            return await self.alone(upstream, kind)
+        except HubError as error:
+            return error
+
+    def _tell_of_late(self, task: asyncio.Task[_Found]) -> None:
+        if not task.cancelled() and task.exception() is None and not isinstance(task.result(), HubError):
+            self.on_late()
 
     async def alone(self, upstream: Upstream, kind: Kind) -> dict[str, Any]:
         async with upstream.session(upstream.config.timeout / 1000) as live:
@@ -145,4 +175,4 @@ class Lists:
 
 
 def _late(server: str) -> HubError:
-    return HubError(Code.TIMEOUT, f"{server}: its lists are late", {"server": server})
+    return HubError(Code.TIMEOUT, f"{server}: {LATE}", {"server": server})

@@ -46,7 +46,10 @@ class Names:
         return await self._find_bare(name, worktree, permission)
 
     async def _find_bare(self, name: str, worktree: Path | None, permission: Permission) -> Reference:
-        listed = await self._lists.everywhere("tools", worktree)
+        if name in self._local:
+            listed = await self._lists.everywhere("tools", worktree, self._lists.settling.naming)
+        else:
+            listed = await self._lists.among("tools", worktree, lambda tools: name in tools)
         owners = [server for server, tools in listed.items() if not isinstance(tools, HubError) and name in tools]
         # A tool that must not be called does not make another one ambiguous.
         permitted = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,15 +45,13 @@ class Offers:
         """Each entry with its server. A server that can't be asked has none, unless it alone was asked for."""
         if server is not None:
             upstream = self._upstream(server, worktree)
-            found: dict[str, Any] = {server: await self._lists.alone(upstream, kind)}
-        else:
-            found = await self._lists.everywhere(kind, worktree)
-        return [
-            {"server": name, **entry}
-            for name, entries in found.items()
-            if not isinstance(entries, HubError)
-            for entry in entries.values()
-        ]
+            return _with_servers({server: await self._lists.alone(upstream, kind)})
+        return _with_servers(await self._lists.everywhere(kind, worktree, self._lists.settling.listing))
+
+    async def _owners(self, kind: Kind, worktree: Path | None, is_it: Callable[[Table], bool]) -> list[str]:
+        """The servers that have what was named, as far as it can be known."""
+        found = await self._lists.among(kind, worktree, lambda entries: any(map(is_it, entries.values())))
+        return list(dict.fromkeys(entry["server"] for entry in _with_servers(found) if is_it(entry)))
 
     async def get_prompt(
         self, server: str, name: str, arguments: Mapping[str, Any] | None = None, worktree: Path | None = None
@@ -102,17 +100,15 @@ class Offers:
         server, colon, prompt = name.partition(":")
         if colon and server in self._registry:
             return server, prompt
-        return self._only("prompt", name, [entry["server"] for entry in await self.listed("prompts", None, worktree)
-                                           if entry.get("name") == name]), name  # fmt: skip
+        owners = await self._owners("prompts", worktree, lambda entry: entry.get("name") == name)
+        return self._only("prompt", name, owners), name
 
     async def owner_of_resource(self, uri: str, worktree: Path | None = None) -> str:
         """The server that lists it, else the one with a template that it fits."""
-        listed = await self.listed("resources", None, worktree)
-        owners = [entry["server"] for entry in listed if entry.get("uri") == uri]
+        owners = await self._owners("resources", worktree, lambda entry: entry.get("uri") == uri)
         if not owners:
-            templates = await self.listed("templates", None, worktree)
-            owners = [entry["server"] for entry in templates if _fits(uri, str(entry.get("uriTemplate", "")))]
-        return self._only("resource", uri, list(dict.fromkeys(owners)))
+            owners = await self._owners("templates", worktree, lambda it: _fits(uri, str(it.get("uriTemplate", ""))))
+        return self._only("resource", uri, owners)
 
     @staticmethod
     def _only(noun: str, name: str, owners: list[str]) -> str:
@@ -146,6 +142,15 @@ class Offers:
             return raw
 
         return await tries.perform(attempt)
+
+
+def _with_servers(found: Mapping[str, dict[str, Any] | HubError]) -> list[Table]:
+    return [
+        {"server": name, **entry}
+        for name, entries in found.items()
+        if not isinstance(entries, HubError)
+        for entry in entries.values()
+    ]
 
 
 def _fits(uri: str, template: str) -> bool:

@@ -33,6 +33,7 @@ _OFFERS: dict[str, Any] = {"elicitation": {}}
 MOST_FAILURES = 5
 LAST_WORDS_SECONDS = 2.0
 COOLING_SECONDS = 30.0
+LATE = "it is not ready yet, and may still be starting: ask again"
 
 
 class State(StrEnum):
@@ -119,7 +120,18 @@ class Upstream:
     @property
     def resting(self) -> bool:
         """Whether it has just failed, or was late: it is not waited for by whoever needs it only among others."""
-        return max(self._not_before, self.late_until) > self._timing.now()
+        return self.late or (self._live is None and self._timing.now() < self._not_before)
+
+    @property
+    def late(self) -> bool:
+        return self._timing.now() < self.late_until
+
+    @property
+    def trouble(self) -> str | None:
+        """Why its tools are missing, where they are."""
+        if self.problem is not None:
+            return self.problem.message
+        return f"{self.name}: {LATE}" if self.late else None
 
     def tells_changes(self, what: str) -> bool:
         """Whether the server says by itself that a list of it has changed, and is heard."""
@@ -261,6 +273,7 @@ class Upstream:
                 self._opening = None
         self._live = live
         self.problem = None
+        self.late_until = 0.0
         self._listening = asyncio.get_running_loop().create_task(self._listen(live), name=f"hear {self.name}")
         return live
 

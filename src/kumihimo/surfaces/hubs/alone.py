@@ -8,6 +8,7 @@ from typing import Any
 
 from kumihimo.app import identifiers
 from kumihimo.domain.hub_call import HubCall
+from kumihimo.hub.settling import COMMAND
 from kumihimo.operations.operation import Call, Caller, Operation
 from kumihimo.surfaces.hubs.hubs import Hubs
 from kumihimo.surfaces.hubs.seats import Seat, seat_of
@@ -26,7 +27,7 @@ def carry_out_alone(operation: Operation[Any, Any], call: Call, arguments: Any) 
         return call.board.hub_calls.since(moment)
 
     async def perform() -> Any:
-        hubs = Hubs(call.settings, identifiers(), find_seat, write, read)
+        hubs = Hubs(call.settings, identifiers(), find_seat, write, read, COMMAND)
         try:
             desk = await hubs.desk(call.caller)
             return await operation.handler(Call(call.settings, call.caller, None, desk=desk), arguments)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kumihimo.domain.hub_call import HubCall
 from kumihimo.hub.call import NOBODY, Asking
 from kumihimo.hub.desk import Desk
+from kumihimo.hub.settling import AGENTS, Settling
 from kumihimo.hub.statistics import Counts
 from kumihimo.operations.operation import Caller
 from kumihimo.surfaces.hubs.recorder import Recorder
@@ -38,9 +39,16 @@ class Hubs:
     """Used by one event loop. `find_seat` asks the board, in whatever thread may do so."""
 
     def __init__(
-        self, settings: Settings, identifiers: Identifiers, find_seat: FindSeat, write: Write, read: Read
+        self,
+        settings: Settings,
+        identifiers: Identifiers,
+        find_seat: FindSeat,
+        write: Write,
+        read: Read,
+        settling: Settling = AGENTS,
     ) -> None:
         self._settings = settings
+        self._settling = settling
         self._read = read
         self._find_seat = find_seat
         self._recorder = Recorder(write, identifiers)
@@ -149,7 +157,7 @@ class Hubs:
     def _hub(self, folder: Path) -> WatchedHub:
         found = self._hubs.get(folder)
         if found is None:
-            found = self._hubs[folder] = WatchedHub(folder, self._settings)
+            found = self._hubs[folder] = WatchedHub(folder, self._settings, self._settling)
             found.hub.on_changed = self._tell
             if self._looking is None:
                 self._looking = asyncio.create_task(self._look_out())

@@ -12,6 +12,7 @@ from kumihimo.domain.errors import ConfigError
 from kumihimo.hub.configuration_file import Configuration, load
 from kumihimo.hub.hub import Hub
 from kumihimo.hub.places import candidates, files_of
+from kumihimo.hub.settling import Settling
 from kumihimo.settings import Settings
 
 # A running hub sees a change within five seconds; a look costs a few microseconds.
@@ -25,13 +26,13 @@ def check(folder: Path, settings: Settings) -> None:
 
 
 class WatchedHub:
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, settings: Settings, settling: Settling) -> None:
         """ConfigError, with file and line, where its servers are not well configured."""
         self.folder = folder
         self._settings = settings
         self._environ = dict(os.environ)
         self._stamp = self._look()
-        self.hub = Hub(root=folder, environ=self._environ, configuration=self._read())
+        self.hub = Hub(root=folder, environ=self._environ, configuration=self._read(), settling=settling)
         self._looked_at = time.monotonic()
         self._changing = asyncio.Lock()
 
