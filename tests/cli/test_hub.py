@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from kumihimo.domain.hub_call import KIND
+from kumihimo.hub import lists
 from kumihimo.hub.settling import COMMAND, Settling
 from kumihimo.settings import Settings
 from kumihimo.store.store import open_store
@@ -53,6 +55,7 @@ def test_a_command_waits_for_a_slow_server_as_long_as_that_may_take(
     kumi: Kumi, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its hub is gone with it: what is late for it would be late each time. Agents ask again, and wait less."""
+    monkeypatch.setattr(lists, "QUIET_SECONDS", 0.0)
     given: list[Settling] = []
 
     def note(folder: Path, settings: Settings, settling: Settling) -> WatchedHub:
@@ -60,10 +63,12 @@ def test_a_command_waits_for_a_slow_server_as_long_as_that_may_take(
         return WatchedHub(folder, settings, settling)
 
     monkeypatch.setattr(hubs, "WatchedHub", note)
-    found = kumi("hub", "tools", "--json").json
+    told = kumi("hub", "tools", "--json")
+    found = told.json
     assert [it["server"] for it in found["tools"]] == ["alpha"] * 3
     assert [it["server"] for it in found["unreachable"]] == ["ghost"]
-    assert given == [COMMAND]
+    assert [it._replace(tell=None) for it in given] == [COMMAND]
+    assert re.match("Still waiting for alpha.*: each has as long as its .timeout. says.", told.err)
     assert here.is_dir()
 
 

@@ -13,6 +13,7 @@ from kumihimo.hub.faults import unreachable
 from kumihimo.hub.live import Listed, Live
 from kumihimo.hub.registry import Registry
 from kumihimo.hub.settling import PROGRAM, Settling
+from kumihimo.hub.settling import SECONDS as QUIET_SECONDS
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import Table, Tool
 from kumihimo.hub.upstream import COOLING_SECONDS, LATE, Upstream
@@ -117,13 +118,25 @@ class Lists:
             else:
                 asking[self._in_the_background(upstream, kind)] = upstream
         if asking:
-            _, late = await asyncio.wait(asking, timeout=seconds)
+            late = await self._wait(asking, seconds)
             for task in late:
                 asking[task].late_until = self._timing.now() + COOLING_SECONDS
                 task.add_done_callback(self._tell_of_late)
             for task, upstream in asking.items():
                 found[upstream.name] = _late(upstream.name) if task in late or task.cancelled() else task.result()
         return {name: found[name] for name in self._registry.names if name in found}
+
+    async def _wait(
+        self, asking: dict[asyncio.Task[_Found], Upstream], seconds: float | None
+    ) -> set[asyncio.Task[_Found]]:
+        """Who was too late."""
+        _, late = await asyncio.wait(asking, timeout=QUIET_SECONDS if seconds is None else seconds)
+        if seconds is not None or not late:
+            return late
+        if self.settling.tell is not None:
+            self.settling.tell([upstream.name for task, upstream in asking.items() if task in late])
+        await asyncio.wait(late)
+        return set()
 
     def _in_the_background(self, upstream: Upstream, kind: Kind) -> asyncio.Task[_Found]:
         """It goes on when nobody waits any more: a server that is slow to start is to be there in the end."""

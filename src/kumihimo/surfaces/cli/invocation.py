@@ -54,7 +54,10 @@ def carry_out(operation: Operation[Any, Any], call: Call, arguments: Any) -> Any
     if operation.uses_hub:
         from kumihimo.surfaces.hubs.alone import carry_out_alone
 
-        return carry_out_alone(operation, call, arguments)
+        def tell(servers: list[str]) -> None:
+            print(said("hub_waiting", call.settings.language).format(servers=", ".join(servers)), file=sys.stderr)
+
+        return carry_out_alone(operation, call, arguments, tell)
     if operation.patience is None:
         return operation(call, arguments)
     from kumihimo.surfaces.cli.waiting import wait

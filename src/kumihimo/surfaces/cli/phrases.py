@@ -67,6 +67,10 @@ SAID: dict[str, dict[Language, str]] = {
         "en": "'{name}' needs no login of ours: it is started here, or its headers let us in.",
         "ja": "「{name}」にログインは不要です(ここで起動するか、ヘッダーで認証します)。",
     },
+    "hub_waiting": {
+        "en": "Still waiting for {servers}: each has as long as its 'timeout' says.",
+        "ja": "{servers} を待っています (それぞれの 'timeout' まで)。",
+    },
     "hub_unreachable": {
         "en": "Some tools are missing here: {error}",
         "ja": "一部のツールはここにありません: {error}",

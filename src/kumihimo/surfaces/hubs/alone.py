@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -14,8 +15,10 @@ from kumihimo.surfaces.hubs.hubs import Hubs
 from kumihimo.surfaces.hubs.seats import Seat, seat_of
 
 
-def carry_out_alone(operation: Operation[Any, Any], call: Call, arguments: Any) -> Any:
-    """The board of the call is asked in this thread: nobody else waits for it."""
+def carry_out_alone(
+    operation: Operation[Any, Any], call: Call, arguments: Any, tell: Callable[[list[str]], None]
+) -> Any:
+    """The board of the call is asked in this thread: nobody else waits for it. `tell` hears which servers are slow."""
 
     async def find_seat(caller: Caller) -> Seat:
         return seat_of(call.settings, call.board, caller)
@@ -27,7 +30,7 @@ def carry_out_alone(operation: Operation[Any, Any], call: Call, arguments: Any) 
         return call.board.hub_calls.since(moment)
 
     async def perform() -> Any:
-        hubs = Hubs(call.settings, identifiers(), find_seat, write, read, COMMAND)
+        hubs = Hubs(call.settings, identifiers(), find_seat, write, read, COMMAND._replace(tell=tell))
         try:
             desk = await hubs.desk(call.caller)
             return await operation.handler(Call(call.settings, call.caller, None, desk=desk), arguments)
