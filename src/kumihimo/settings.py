@@ -251,7 +251,7 @@ def from_environment(where: str, text: str, environ: Mapping[str, str]) -> tuple
         raise ConfigError(where, "bad_setting", reason='it is to name a variable, as in "${NAME}"')
     value = environ.get(name)
     if not value:
-        raise ConfigError(where, "bad_setting", reason=f"the variable {name} is not set in the environment")
+        raise ConfigError(where, "no_variable", name=name)
     return name, value
 
 

@@ -276,7 +276,7 @@ def test_what_the_system_refuses_is_no_mistake_of_ours(shop: Kumi, monkeypatch: 
     assert "システム" in shop("--lang", "ja", "task", "ls").err
 
 
-@pytest.mark.parametrize("words", [("agent", "ls", "--json"), ("agent", "ls"), ("--version",)])
+@pytest.mark.parametrize("words", [("agent", "ls", "--json"), ("agent", "ls"), ("--version",), ("--help",)])
 def test_output_that_can_not_be_written_is_told_as_such(shop: Kumi, words: tuple[str, ...]) -> None:
     # As in a shell: what is printed waits until the end.
     environment = {**os.environ, "PYTHONUNBUFFERED": ""}

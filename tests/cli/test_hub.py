@@ -198,7 +198,8 @@ def test_servers_are_added_and_taken_out(kumi: Kumi, home: Path, tmp_path: Path,
     ):
         assert kumi("hub", "add", *bad).code == 2
     assert (tmp_path / "shop/mcp.config.yaml").read_text() == before
-    assert kumi("hub", "add", "new", "--", "${NO_SUCH_THING}").code == 3
+    unset = kumi("hub", "add", "new", "--", "${NO_SUCH_THING}")
+    assert (unset.code, "the variable NO_SUCH_THING is not set in the environment. Set it" in unset.err) == (3, True)
 
 
 def test_a_named_file_replaces_the_others_and_a_mistake_in_it_is_told(

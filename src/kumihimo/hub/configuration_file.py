@@ -42,7 +42,7 @@ class Definition(Struct, frozen=True):
         try:
             filled = expanded(plain, {**self.variables, PROJECT_ROOT: str(folder)})
         except Undefined as error:
-            raise ConfigError(self.where, "bad_setting", reason=error.reason) from None
+            raise _undefined(error, self.where) from None
         return msgspec.convert(filled, ServerConfig)
 
 
@@ -104,8 +104,14 @@ def define(
     try:
         expanded(entry, {**variables, PROJECT_ROOT: str(root)}, place)
     except Undefined as error:
-        raise ConfigError(where(error.path), "bad_setting", reason=error.reason) from None
+        raise _undefined(error, where(error.path)) from None
     return Definition(config, variables, where(place))
+
+
+def _undefined(error: Undefined, where: str) -> ConfigError:
+    if error.name:
+        return ConfigError(where, "no_variable", name=error.name)
+    return ConfigError(where, "bad_setting", reason=error.reason)
 
 
 def _listed(servers: Any, where: Where) -> list[tuple[Place, Any]]:

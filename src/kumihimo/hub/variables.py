@@ -14,12 +14,13 @@ Path = tuple[str | int, ...]
 
 
 class Undefined(Exception):
-    """`path` is where in the value it was found."""
+    """`path` is where in the value it was found; `name` is the variable, where one was named."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path, reason: str, name: str = "") -> None:
         super().__init__(reason)
         self.path = path
         self.reason = reason
+        self.name = name
 
 
 def expanded(value: Any, variables: Mapping[str, str], path: Path = ()) -> Any:
@@ -48,7 +49,7 @@ def _text(text: str, variables: Mapping[str, str], path: Path) -> str:
         if (known := variables.get(name)) is not None and (known or instead is None):
             return known
         if instead is None:
-            raise Undefined(path, f"the variable {name} is not set in the environment")
+            raise Undefined(path, f"the variable {name} is not set in the environment", name)
         return instead
 
     return _WRITTEN.sub(value, text)

@@ -171,6 +171,7 @@ PROBLEMS: dict[str, str] = {
     "toml": "can't be read: {reason}. Mend the file, or remove it.",
     "unknown_key": "'{key}' is not a setting.{near}",
     "bad_setting": "{reason}. Mend the file.",
+    "no_variable": "the variable {name} is not set in the environment. Set it, then try again.",
     "bad_value": "{reason}. Give another value.",
     "open_door": "{address} is reached from other machines, where anybody could read along. Give --certificate and --key for TLS, or --insecure where something in front of it encrypts.",
     "already_up": "Kumihimo is already up at {url}.",

@@ -170,6 +170,7 @@ PROBLEMS: dict[str, str] = {
     "toml": "読み取れません: {reason}。ファイルを直すか削除してください。",
     "unknown_key": "「{key}」という設定はありません。{near}",
     "bad_setting": "{reason}。ファイルを直してください。",
+    "no_variable": "環境変数 {name} が設定されていません。設定してから再度実行してください。",
     "bad_value": "{reason}。別の値を指定してください。",
     "open_door": "{address} は他のマシンから届くため盗み見られます。TLS 用に --certificate と --key を渡すか、手前で暗号化しているなら --insecure を付けてください。",
     "already_up": "Kumihimo は既に {url} で起動しています。",

@@ -64,8 +64,17 @@ def _run(arguments: list[str], flags: dict[str, Any]) -> int:
         # A disk that is full, a folder that may not be written: no mistake of ours.
         refused = isinstance(error, OSError) and error.errno is not None
         reason = str(error) if refused else f"{type(error).__name__}: {error}"
-        complain(said("system" if refused else "broken", spoken(flags)).format(reason=reason[:300]), spoken(flags))
+        key = "broken" if not refused else "system" if _can_print() else "output"
+        complain(said(key, spoken(flags)).format(reason=reason[:300]), spoken(flags))
         return FAILED
+
+
+def _can_print() -> bool:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
 
 
 def _printed(code: int, flags: dict[str, Any]) -> int:
