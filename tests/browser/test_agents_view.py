@@ -60,6 +60,12 @@ def test_the_hub_shows_servers_their_tools_and_what_they_take(page: Page, studio
     page.get_by_label("Search tools").fill("echo")
     page.locator(".tools a", has_text="alpha:echo").click()
     expect(page.get_by_role("dialog", name="alpha:echo")).to_contain_text("Says <b>it</b> again.")
+    (studio.folder / "mcp.config.yaml").write_text("servers: [")
+    until(lambda: "problem" in studio.api("hub/servers"))
+    visit(page, "now")
+    visit(page, "hub")
+    expect(page.get_by_text("The servers behind the hub stay as they were")).to_contain_text("mcp.config.yaml:1")
+    expect(page.locator("tr", has_text="alpha")).to_be_visible()
 
 
 def test_health_shows_what_the_doctor_finds_and_the_limits(page: Page, studio: Studio) -> None:

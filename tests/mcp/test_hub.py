@@ -240,6 +240,7 @@ def test_a_mistake_in_the_file_of_a_running_hub_changes_nothing_and_is_told(plac
     place.server("alpha", {"name": "echo"})
     hub = place.client()
     assert called(hub, "hub_call", tool="alpha:echo", params={})["success"]
+    assert "problem" not in called(hub, "hub_servers")
     good = place.file.read_text()
     place.file.write_text("servers: [")
     assert hub.process.stderr is not None
@@ -250,8 +251,10 @@ def test_a_mistake_in_the_file_of_a_running_hub_changes_nothing_and_is_told(plac
         return b"stay as they were" in (hub.process.stderr.read() or b"")  # type: ignore[union-attr]
 
     until(complained)
+    assert f"{place.file}:1: " in called(hub, "hub_servers")["problem"]
     place.file.write_text(good.replace("name: alpha", "name: gamma"))
     until(lambda: called(hub, "hub_call", tool="gamma:echo", params={})["success"])
+    assert "problem" not in called(hub, "hub_servers")
 
 
 @pytest.mark.parametrize("line", ["transport: pigeon", "url: ${NO_SUCH}"])

@@ -81,6 +81,11 @@ class Desk:
     def servers(self) -> list[Table]:
         return [server for server in self.hub.servers() if self._permission.knows(server["name"])]
 
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the files that name the servers."""
+        return self.hub.problem
+
     async def tools(self, server: str | None = None) -> list[Tool]:
         found = await self.hub.list_tools(server, worktree=self._worktree)
         return [tool for tool in found if self._permission.permits(tool.server, tool.short_name)]

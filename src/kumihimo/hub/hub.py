@@ -72,6 +72,8 @@ class Hub:
         self._calls = Calls(self._registry, self._lists, self._cache, self._timing)
         self._offers = Offers(self._registry, self._lists, self._cache, self._timing)
         self._closed = False
+        # What is wrong with the files of its servers since they were read, for who looks after those.
+        self.problem: str | None = None
         self._ending: set[asyncio.Task[None]] = set()
         # Hears that what the servers offer has changed.
         self.on_changed: Callable[[], None] | None = None

@@ -80,7 +80,10 @@ class ServerState(Shape, frozen=True):
 
 
 class Servers(Shape, frozen=True):
+    """`problem` is what is wrong with the files that name them, where they were changed and can't be read."""
+
     servers: list[ServerState]
+    problem: str | None = None
 
 
 class FoundTool(Shape, frozen=True):
@@ -176,7 +179,7 @@ class ServerTests(Shape, frozen=True):
 @operation("hub.servers", Nothing, Servers, reads=True)
 async def servers(call: Call, _: Nothing) -> Servers:
     """The MCP servers behind the hub and the state of each. A server is started when it is first needed."""
-    return Servers(servers=msgspec.convert(call.desk.servers(), list[ServerState]))
+    return Servers(servers=msgspec.convert(call.desk.servers(), list[ServerState]), problem=call.desk.problem)
 
 
 @operation("hub.search", SearchTools, FoundTools, UpstreamRefused, reads=True)

@@ -60,8 +60,10 @@ class WatchedHub:
         try:
             configuration = self._read()
         except ConfigError as error:
-            sys.stderr.write(f"the servers behind the hub stay as they were: {error}\n")
+            self.hub.problem = f"The servers behind the hub stay as they were: {error}"
+            sys.stderr.write(self.hub.problem + "\n")
             return
+        self.hub.problem = None
         await self.hub.reconfigure(configuration)
 
     def _read(self) -> Configuration:

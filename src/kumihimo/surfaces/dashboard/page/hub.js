@@ -32,6 +32,7 @@ class HubPage {
   constructor() {
     this.project = null;
     this.servers = element("tbody", {});
+    this.problem = element("p", { class: "budget state-needs", role: "status" });
     this.budget = element("p", { class: "budget" });
     this.tools = element("ul", { class: "tools" });
     this.query = element("input", {
@@ -77,12 +78,13 @@ class HubPage {
         this.test,
         button(words("look_again"), () => attempt(() => this.fetch())),
       ),
+      this.problem,
       this.empty,
       this.table,
       this.budget,
       this.toolsPart,
     );
-    for (const part of [this.table, this.toolsPart, this.test]) setHidden(part, true);
+    for (const part of [this.problem, this.table, this.toolsPart, this.test]) setHidden(part, true);
     this.query.addEventListener("input", () => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => attempt(() => this.find()), PAUSE);
@@ -102,12 +104,14 @@ class HubPage {
   }
 
   async fetch() {
-    const [{ servers }, stats] = await Promise.all([
+    const [{ servers, problem }, stats] = await Promise.all([
       perform("hub/servers", {}, this.where),
       perform("hub/stats", {}, this.where),
     ]);
     const used = new Map(stats.servers.map((server) => [server.name, server]));
     this.servers.replaceChildren(...servers.map((server) => serverRow(server, used.get(server.name))));
+    this.problem.textContent = problem ? `⚠ ${line(problem, 400)}` : "";
+    setHidden(this.problem, !problem);
     setHidden(this.empty, servers.length > 0);
     for (const part of [this.table, this.toolsPart, this.test, this.budget]) setHidden(part, !servers.length);
     const facts = { count: stats.tools, tokens: tokens(stats.schemaTokens), budget: tokens(stats.budget) };
