@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kumihimo.testing.boards import BoardKit
 from kumihimo.testing.databases import PostgresServer
+
+# The objects of some types that there are.
+StillThere = Callable[..., list[Any]]
 
 
 def pytest_configure() -> None:
@@ -19,6 +24,15 @@ def pytest_configure() -> None:
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+@pytest.fixture
+def still_there() -> Iterator[StillThere]:
+    """While nobody looks for garbage: what holds itself is still there when it is over."""
+    gc.collect()
+    gc.disable()
+    yield lambda *types: [it for it in gc.get_objects() if isinstance(it, types)]
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 
 from kumihimo import Hub
+from kumihimo.hub.attempt import Attempt
 from kumihimo.hub.call import Asking
 from kumihimo.hub.desk import Called, Desk
 from kumihimo.hub.errors import Code
 from kumihimo.hub.permission import Permission
 from kumihimo.hub.relay import Relay
 from kumihimo.hub.results import Answer
+from kumihimo.wire.client.relayed import Relayed
+from tests.conftest import StillThere
 from tests.hub.hub_kit import IDEMPOTENT, READ, Scripted, StillTiming, run, until
 
 QUICK = {"maxRetries": 2, "initialDelay": 1, "maxDelay": 4, "backoffMultiplier": 2}
@@ -322,6 +325,17 @@ def test_many_calls_at_once_get_each_its_own_answer(tmp_path: Path) -> None:
             assert hub.counts()["alpha"].calls == alpha.calls("echo") == 300
 
     run(many())
+
+
+def test_a_call_that_is_over_is_gone_without_being_looked_for(tmp_path: Path, still_there: StillThere) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "echo"})
+
+    async def once() -> None:
+        async with Hub(servers=[alpha.config]) as hub:
+            assert (await Short(await opened(hub, alpha)).call("alpha:echo", {"n": 1})).success
+            assert still_there(Relay, Relayed, Attempt) == []
+
+    run(once())
 
 
 def test_a_mistake_in_between_is_told_to_who_called_and_to_nobody_else(tmp_path: Path) -> None:

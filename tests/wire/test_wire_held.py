@@ -16,10 +16,12 @@ from wire_kit import BOUND, NAME_FORM, call, initialize, read_sum, stateless
 
 from kumihimo.wire.catalog import Catalog
 from kumihimo.wire.http import HttpServer
+from kumihimo.wire.http_held import HeldCall
 from kumihimo.wire.implementation import Implementation
 from kumihimo.wire.request import Request
 from kumihimo.wire.server import Server
 from kumihimo.wire.tool import Done, Tool, ToolResult
+from tests.conftest import StillThere
 
 
 class Errand:
@@ -146,6 +148,19 @@ def test_a_call_that_somebody_else_does_is_answered_without_a_task(run: Any, mod
                 assert (status, headers[b"content-type"], json.loads(body)["id"]) == (200, b"application/json", number)
                 assert (result["structuredContent"], result["isError"]) == ({"n": number}, False)
                 assert json.loads(result["content"][0]["text"]) == {"n": number}
+
+    run(test)
+
+
+def test_a_call_that_is_over_is_gone_without_being_looked_for(run: Any, still_there: StillThere) -> None:
+    async def test() -> None:
+        async with open_shop() as shop:
+            one = await client(shop)
+            await one.send(call(1, "errand"))
+            (await shop.errand()).done(b"{}")
+            await one.peer.answer()
+            shop.errands.clear()
+            assert still_there(HeldCall, Request) == []
 
     run(test)
 

@@ -97,17 +97,21 @@ class Calls:
         if tool.read_only and attempt.kept() is not None:
             return None
 
-        async def go_on(error: HubError) -> Answer:
-            tries = self._tries(upstream, seconds)
-            try:
-                tries.learn(tool.repeatable)
-                data = await self._perform(call, tries, upstream, route.reference, arguments, seconds, error)
-            except HubError as told:
-                return self._finish(call, began, None, told)
-            return self._finish(call, began, data, None)
-
+        go_on = partial(self._go_on, call, route, arguments, seconds, began)
         sent = Relay(call, upstream, attempt, partial(self._finish, call, began), go_on, done)
         return sent if sent.send(arguments, seconds) else None
+
+    async def _go_on(
+        self, call: Call, route: Route, arguments: Raw, seconds: float, began: float, error: HubError
+    ) -> Answer:
+        """A call on the short way whose first try has failed."""
+        tries = self._tries(route.upstream, seconds)
+        try:
+            tries.learn(route.tool.repeatable)
+            data = await self._perform(call, tries, route.upstream, route.reference, arguments, seconds, error)
+        except HubError as told:
+            return self._finish(call, began, None, told)
+        return self._finish(call, began, data, None)
 
     def _finish(self, call: Call, began: float, data: Any, error: HubError | None) -> Answer:
         milliseconds = round((self._timing.now() - began) * 1000, 3)

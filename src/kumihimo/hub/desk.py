@@ -6,6 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -145,12 +146,12 @@ class Desk:
         if route is not known:
             routes[name] = route
 
-        def hear(answer: Answer | Exception) -> None:
-            if self._record is not None and not isinstance(answer, Exception):
-                self._record(_called(call, answer))
-            done(answer)
+        return self.hub.relay(call, route, partial(self._hear, call, done))
 
-        return self.hub.relay(call, route, hear)
+    def _hear(self, call: Call, done: Done, answer: Answer | Exception) -> None:
+        if self._record is not None and not isinstance(answer, Exception):
+            self._record(_called(call, answer))
+        done(answer)
 
     async def batch(self, calls: Sequence[Any], max_parallel: int | None) -> list[Answer]:
         return await self.hub.perform_batch(calls, max_parallel, self.call)

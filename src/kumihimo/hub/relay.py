@@ -68,7 +68,7 @@ class Relay:
         """Nobody waits for the answer any more, and nobody hears it."""
         if self._task is not None:
             self._task.cancel()
-        elif self._sent is not None and not self._sent.answer.done():
+        elif self._sent is not None and not self._sent.over:
             self._sent.cancel()
             self._attempt.end()
             self._upstream.give_back(self._attempt.live)
@@ -85,6 +85,7 @@ class Relay:
     def _answer(self, came: Raw | Exception) -> Answer | None:
         """None where it goes on, on the long way."""
         attempt = self._attempt
+        self._sent = None
         attempt.end()
         try:
             if isinstance(came, ClientError | RpcError):

@@ -15,14 +15,14 @@ class Deadlines:
     """What is due at about the same time is kept together; the timer is set to the first of these times."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._due: dict[int, set[Expire]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._set_to = 0
 
     def add(self, seconds: float, expire: Expire) -> int:
         """Call it after so many seconds, or a little later. What is answered is for `remove`."""
-        tick = int((self._loop.time() + seconds) / GRAIN) + 1
+        tick = int((self.loop.time() + seconds) / GRAIN) + 1
         together = self._due.get(tick)
         if together is None:
             together = self._due[tick] = set()
@@ -48,7 +48,7 @@ class Deadlines:
         if self._timer is not None:
             self._timer.cancel()
         self._set_to = tick
-        self._timer = self._loop.call_at(tick * GRAIN, self._ring)
+        self._timer = self.loop.call_at(tick * GRAIN, self._ring)
 
     def _ring(self) -> None:
         """What was due may be over long since: then the timer is set to what is left."""

@@ -75,6 +75,7 @@ class HeldCall:
     def client_left(self) -> None:
         self._leave()
         self._let_go()
+        self._forget()
 
     def start_watching(self) -> None:
         """It takes long."""
@@ -100,6 +101,7 @@ class HeldCall:
         elif not self._over:
             self._leave()
             self._exchange.answer_json(self._encoded(returned))
+            self._forget()
 
     # What its request uses
 
@@ -120,6 +122,11 @@ class HeldCall:
     def _let_go(self) -> None:
         assert self._handle is not None, "it was begun"
         self._handle.cancel()
+
+    def _forget(self) -> None:
+        """Its request and who does it know it in turn: what is over should not have to be looked for as garbage."""
+        self._handle = None
+        del self._request
 
     def _leave(self) -> None:
         """Nothing reaches it any more in this form."""

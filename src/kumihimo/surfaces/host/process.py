@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import fcntl
+import gc
 import os
 import signal
 import socket
@@ -24,6 +25,7 @@ from kumihimo.engine.processes.identity import current
 from kumihimo.services.artifacts import open_depot
 from kumihimo.services.hosting import FILE, LAST_PORT, LOCK, PORT, Running, wait_for_other
 from kumihimo.settings import ServerSection, Settings
+from kumihimo.surfaces.garbage import settle
 from kumihimo.surfaces.host.keeper import Keeper
 from kumihimo.surfaces.http.access import owner_token
 from kumihimo.surfaces.http.application import Application
@@ -39,8 +41,6 @@ _LOOK_SECONDS = 0.2
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - compared, not bound
 # How long answers that are under way are waited for at the end.
 _GRACE_SECONDS = 5.0
-# How many new things there may be before it is looked whether some of them are garbage.
-_GARBAGE = 20_000
 
 
 class Host:
@@ -74,7 +74,8 @@ class Host:
                 with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                     announce = partial(self._announce, address, bound, on_listening)
                     keeper.start()
-                    _settle()
+                    gc.collect()
+                    settle()
                     drained = partial(_drained, keeper, self._settings.host.drain_seconds)
                     runner.run(_serve(application, listener, tls, announce, drained))
             finally:
@@ -207,15 +208,6 @@ def _tls(server: ServerSection) -> ssl.SSLContext | None:
     except OSError as error:
         raise ConfigError("[server]", "bad_setting", reason=f"{server.certificate}: {error}") from None
     return context
-
-
-def _settle() -> None:
-    """What is there by now stays until the end: to look through it for garbage, again and again, is a tenth of a call."""
-    import gc
-
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_GARBAGE, 20, 20)
 
 
 def _path(file: str | None) -> str | None:

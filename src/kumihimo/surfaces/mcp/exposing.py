@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -106,12 +107,11 @@ class Exposed:
         if line.asking is not NOBODY:
             desk = desk.asking(line.asking)
         call = desk.new_call(name, _decode_arguments(arguments))
+        return desk.relay_quickly(call, partial(_conclude, call, line, done))
 
-        def hear(answer: Answer | Exception) -> None:
-            returned = answer if isinstance(answer, Exception) else _returned(call, answer)
-            line.conclude(done, returned)
 
-        return desk.relay_quickly(call, hear)
+def _conclude(call: Call, line: Line, done: Done, answer: Answer | Exception) -> None:
+    line.conclude(done, answer if isinstance(answer, Exception) else _returned(call, answer))
 
 
 def _returned(call: Call, answer: Answer) -> PassedResult | ToolResult:

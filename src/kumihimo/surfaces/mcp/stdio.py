@@ -11,6 +11,7 @@ from kumihimo.domain.errors import KumihimoError
 from kumihimo.operations.operation import Caller
 from kumihimo.services.board import Board
 from kumihimo.settings import Settings
+from kumihimo.surfaces.garbage import settle
 from kumihimo.surfaces.mcp.catalogs import Bench
 from kumihimo.surfaces.mcp.door import Door, Resident
 from kumihimo.surfaces.mcp.waiting import tasks_of
@@ -40,6 +41,7 @@ def serve(settings: Settings, names: list[str], agent_id: str | None, expose: st
             # A resident speaks JSON-RPC's own numbers in every revision.
             unknown_resource=OLD_RESOURCE_NOT_FOUND if resident is None else INVALID_PARAMS,
         )
+        settle()
         return stdio.serve(
             server,
             together=door.together,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -66,12 +67,12 @@ def relay(tool: ToolCall, request: Request, arguments: Raw, done: Done) -> Cance
     if line.asking is not NOBODY:
         desk = desk.asking(line.asking)
 
-    def hear(answer: Answer | Exception) -> None:
-        returned = answer if isinstance(answer, Exception) else _returned(tool, answer)
-        line.conclude(done, returned)
-
     assert operation.relay is not None, "asked only of those that have one"
-    return operation.relay(desk, tool.take(given), hear)
+    return operation.relay(desk, tool.take(given), partial(_conclude, tool, line, done))
+
+
+def _conclude(tool: ToolCall, line: Line, done: Done, answer: Answer | Exception) -> None:
+    line.conclude(done, answer if isinstance(answer, Exception) else _returned(tool, answer))
 
 
 def _returned(tool: ToolCall, answer: Any) -> Any:

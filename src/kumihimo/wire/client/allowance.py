@@ -17,7 +17,7 @@ class Allowance:
     `seconds` is what there was in the beginning; 0 or None is for ever.
     """
 
-    __slots__ = ("_deadlines", "_due", "_held", "_left", "_over", "_since", "_timer", "seconds")
+    __slots__ = ("_deadlines", "_due", "_held", "_left", "_loop", "_over", "_since", "_timer", "seconds")
 
     def __init__(self, seconds: float | None, deadlines: Deadlines | None = None) -> None:
         self.seconds = seconds or 0.0
@@ -26,6 +26,7 @@ class Allowance:
         self._due: tuple[int, Callable[[], None]] | None = None
         self._left = self.seconds
         self._held = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._since = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._over: Callable[[float], None] | None = None
@@ -39,7 +40,8 @@ class Allowance:
         self._over = over
         if not self.seconds or self._held:
             return
-        loop = asyncio.get_running_loop()
+        # To look for the running loop is a system call each time: who has deadlines knows it.
+        self._loop = loop = asyncio.get_running_loop() if self._deadlines is None else self._deadlines.loop
         self._since = loop.time()
         if self._deadlines is None:
             self._timer = loop.call_at(self._since + self._left, over, self.seconds)
@@ -57,7 +59,8 @@ class Allowance:
             self._due = None
         else:
             return
-        self._left -= asyncio.get_running_loop().time() - self._since
+        if self._loop is not None:
+            self._left -= self._loop.time() - self._since
 
     def hold(self) -> None:
         """Somebody is being asked. Of many who are, the last ends it with `release`."""

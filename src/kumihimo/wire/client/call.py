@@ -1,8 +1,8 @@
-"""One request of ours: what is sent, and the answer that is waited for."""
+"""One request of ours: what is sent, and where its answer goes."""
 
 from __future__ import annotations
 
-import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -20,13 +20,11 @@ OnRequest = Callable[[str, Any], Awaitable[Mapping[str, Any]]]
 _FOR_EVER = Allowance(None)
 
 
-class Call:
-    """`answer` becomes the result as it came, or an RpcError or ClientError. `on_input` is asked what the server wants to
-    know because of it."""
+class Call(ABC):
+    """`on_input` is asked what the server wants to know because of it."""
 
     __slots__ = (
         "allowance",
-        "answer",
         "body",
         "headers",
         "id",
@@ -54,7 +52,6 @@ class Call:
         self.sent = False
         # How the carrier finds what it has of it.
         self.way: object = None
-        self.answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
 
     @property
     def can_be_cancelled(self) -> bool:
@@ -66,13 +63,18 @@ class Call:
         """What tells the server that nobody waits for the answer any more."""
         return encode_notification("notifications/cancelled", {"requestId": self.id})
 
-    def settle(self, result: Raw) -> None:
-        if not self.answer.done():
-            self.answer.set_result(result)
+    @property
+    @abstractmethod
+    def over(self) -> bool:
+        """Whether it is answered, or nobody wants to know any more."""
 
+    @abstractmethod
+    def settle(self, result: Raw) -> None:
+        """The result as it came. Nothing happens where it is over, here and in `fail`."""
+
+    @abstractmethod
     def fail(self, error: Exception) -> None:
-        if not self.answer.done():
-            self.answer.set_exception(error)
+        """An RpcError or a ClientError in its place."""
 
     def expire(self, seconds: float) -> None:
         self.fail(TimedOut(seconds, delivered=self.sent))

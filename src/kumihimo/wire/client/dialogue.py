@@ -11,6 +11,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from kumihimo.wire.client.awaited import Awaited
 from kumihimo.wire.client.beyond_measure import answered_call
 from kumihimo.wire.client.call import Call, OnProgress, OnRequest
 from kumihimo.wire.client.errors import BadAnswer
@@ -79,9 +80,9 @@ class Dialogue:
         self._last += 1
         return self._last
 
-    def open(self, method: str, on_progress: OnProgress | None = None, on_input: OnRequest | None = None) -> Call:
+    def open(self, method: str, on_progress: OnProgress | None = None, on_input: OnRequest | None = None) -> Awaited:
         number = self.next_number()
-        call = self.calls[number] = Call(number, method, on_progress, on_input)
+        call = self.calls[number] = Awaited(number, method, on_progress, on_input)
         return call
 
     def close(self, call: Call) -> None:
@@ -193,7 +194,7 @@ class Dialogue:
             self.noise += 1
             return
         call = self._call(told.progress_token)
-        if call is not None and call.on_progress is not None and not call.answer.done():
+        if call is not None and call.on_progress is not None and not call.over:
             asyncio.get_running_loop().call_soon(call.on_progress, told.progress, told.total, told.message)
 
     def _hear_acknowledged(self, params: Raw) -> None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from kumihimo.wire.client.allowance import Allowance
 from kumihimo.wire.client.answers import Greeting, discovered, initialized
-from kumihimo.wire.client.call import Call
+from kumihimo.wire.client.awaited import Awaited
 from kumihimo.wire.client.carrier import Carrier
 from kumihimo.wire.client.dialogue import Dialogue
 from kumihimo.wire.client.errors import BadAnswer, Refused, TimedOut
@@ -134,7 +134,7 @@ class Handshake:
                 await carrier.tell(encode_notification("notifications/initialized"))
         self.number += 1
 
-    def _initialize(self, dialogue: Dialogue) -> Call:
+    def _initialize(self, dialogue: Dialogue) -> Awaited:
         call = dialogue.open("initialize")
         fields = {
             "protocolVersion": LATEST_HANDSHAKE.name,

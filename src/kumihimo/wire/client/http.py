@@ -64,7 +64,7 @@ class HttpCarrier:
 
     async def send(self, call: Call) -> None:
         connection = self._pool.ready() or await self._pool.connect()
-        if call.answer.done():
+        if call.over:
             # Its time was over before there was a connection.
             connection.close()
             return
@@ -139,7 +139,7 @@ class HttpCarrier:
         assert call is not None, "asked before"
         assert last_id is not None, "asked before"
         await asyncio.sleep(cut.retry_seconds)
-        if call.answer.done():
+        if call.over:
             return
         answer = HttpAnswer(self, call, attempt=cut.attempt + 1, last_id=last_id)
         try:
@@ -148,7 +148,7 @@ class HttpCarrier:
             if not self.take_up(answer):
                 call.fail(ConnectionLost(error.reason, delivered=True))
             return
-        if call.answer.done():
+        if call.over:
             connection.close()
             return
         call.way = _Way(connection, answer)

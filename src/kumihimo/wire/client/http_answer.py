@@ -115,7 +115,7 @@ class HttpAnswer:
         self._carrier.dialogue.hear(data, self._carrier.post, None if self.call is None else (self.call,))
 
     def _stream_ended(self, error: ClientError) -> None:
-        waited_for = self.call is not None and not self.call.answer.done()
+        waited_for = self.call is not None and not self.call.over
         if waited_for and self._carrier.take_up(self):
             return
         if waited_for:
@@ -129,7 +129,7 @@ class HttpAnswer:
             return
         if body:
             self._hear(body)
-        if self.call.answer.done():
+        if self.call.over:
             self._finish()
         else:
             self._fail(BadAnswer(f"HTTP {self.status} without an answer to the call"))

@@ -7,13 +7,13 @@ import asyncio
 from msgspec import Raw
 
 from kumihimo.wire.client.allowance import Allowance
-from kumihimo.wire.client.call import Call
+from kumihimo.wire.client.awaited import Awaited
 from kumihimo.wire.client.carrier import Carrier
 from kumihimo.wire.client.dialogue import Dialogue
 from kumihimo.wire.client.errors import TimedOut
 
 
-async def perform(dialogue: Dialogue, carrier: Carrier, call: Call, allowance: Allowance) -> Raw:
+async def perform(dialogue: Dialogue, carrier: Carrier, call: Awaited, allowance: Allowance) -> Raw:
     """Send a call and wait for its answer; whoever stops waiting lets the server know."""
     call.allowance = allowance
     try:

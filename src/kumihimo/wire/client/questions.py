@@ -43,7 +43,7 @@ class Questions:
         if method == "ping":
             reply(encode_answer(encode_id(request_id), b"{}"))
             return
-        callers = [call for call in among if call.on_input is not None and not call.answer.done()]
+        callers = [call for call in among if call.on_input is not None and not call.over]
         call = callers[0] if len(callers) == 1 else None
         ask = call.on_input if call is not None else self.on_request
         if ask is None or len(callers) > 1:

@@ -33,7 +33,7 @@ class Relayed(Call):
         super().__init__(dialogue.next_number(), "tools/call", on_progress, on_input)
         self._dialogue = dialogue
         self._carrier = carrier
-        self._take = take
+        self._take: Take | None = take
         self.allowance = allowance
         dialogue.calls[self.id] = self
 
@@ -44,28 +44,32 @@ class Relayed(Call):
         self.sent = True
         self._carrier.post(body)
 
+    @property
+    def over(self) -> bool:
+        return self._take is None
+
     def settle(self, result: Raw) -> None:
-        if not self.answer.done():
-            self.answer.set_result(result)
+        take = self._take
+        if take is not None:
             self._end()
-            self._take(result)
+            take(result)
 
     def fail(self, error: Exception) -> None:
-        if not self.answer.done():
-            self._give_up(isinstance(error, TimedOut))
-            self._take(error)
+        take = self._take
+        if take is not None:
+            self._end()
+            if isinstance(error, TimedOut):
+                self._carrier.abandon(self)
+            take(error)
 
     def cancel(self) -> None:
         """Whoever wanted it has gone: the server is told so."""
-        if not self.answer.done():
-            self._give_up(True)
-
-    def _give_up(self, tell_server: bool) -> None:
-        self.answer.cancel()
-        if tell_server:
+        if self._take is not None:
+            self._end()
             self._carrier.abandon(self)
-        self._end()
 
     def _end(self) -> None:
+        # Who takes it knows it in turn: so neither has to be looked for as garbage.
+        self._take = None
         self.allowance.end()
         self._dialogue.close(self)

@@ -95,7 +95,7 @@ class SseCarrier:
         if self._lost is not None:
             raise ConnectionFailed(self._lost)
         connection = self._pool.ready() or await self._pool.connect()
-        if call.answer.done():
+        if call.over:
             # Its time was over, or the stream, before there was a connection.
             connection.close()
             return

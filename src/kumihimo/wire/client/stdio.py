@@ -113,7 +113,7 @@ class StdioCarrier:
             await self._telling
         if self._lost is not None or self._writing.closed or self._writer is None:
             raise ConnectionFailed(self._lost or "the server takes no more input")
-        if call.answer.done():
+        if call.over:
             return
         call.sent = True
         self.post(call.body)

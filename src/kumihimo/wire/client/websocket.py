@@ -51,7 +51,7 @@ class WebSocketCarrier:
             await self._connection.room()
         if self._connection.lost is not None:
             raise ConnectionFailed(self._connection.lost)
-        if call.answer.done():
+        if call.over:
             return
         call.sent = True
         self._connection.say(call.body)
