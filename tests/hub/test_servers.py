@@ -162,7 +162,7 @@ def test_whoever_asks_for_it_connects_at_once_also_to_a_server_that_is_left_alon
             for _ in range(MOST_FAILURES + 2):
                 await hub.execute_tool("ghost:echo")
             starts = hub.servers()[0]["starts"]
-            with pytest.raises(HubError, match="No such file"):
+            with pytest.raises(HubError, match="there is no program"):
                 await hub.connect("ghost")
             assert hub.servers()[0]["starts"] == starts + 1
 

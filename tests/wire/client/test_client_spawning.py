@@ -86,7 +86,8 @@ def test_a_program_is_looked_for_on_the_path_that_the_server_gets(tmp_path: Path
         assert heard(way(command("./greet", folder=tmp_path / "third"))) == b"third\n"
 
 
-def _wrong(folder: Path) -> list[Command]:
+def _wrong(folder: Path) -> dict[str, Command]:
+    """What can't be started, by what is said about it."""
     plain = folder / "plain"
     plain.write_text("no program")
     odd = folder / "odd"
@@ -95,33 +96,37 @@ def _wrong(folder: Path) -> list[Command]:
     lost = folder / "lost"
     lost.write_text("#!/nothing/here\n")
     lost.chmod(0o755)
-    return [
-        command("/nothing/here"),
-        command("nothing-of-this-name"),
-        command(str(plain)),
-        command(str(odd)),
-        command("odd", environment={"PATH": str(folder)}),
-        command("lost", environment={"PATH": str(folder)}),
-        command(str(folder)),
-        command("sh", folder=folder / "missing"),
-        command("sh", folder=plain),
-        command("sh", "a\0b"),
-        command("sh", environment={"PATH": "/bin", "A": "a\0b"}),
-        command("sh", environment={"PATH": "/bin", "A=": "b"}),
-        command("sh", folder=Path("a\0b")),
-    ]
+    path = {"PATH": str(folder)}
+    return {
+        "there is no program /nothing/here": command("/nothing/here"),
+        "there is no program ./nothing": command("./nothing", folder=folder),
+        "no program 'nothing-of-this-name' is on its PATH; is it installed?": command("nothing-of-this-name"),
+        "no program 'sh' is on its PATH; is it installed?": command("sh", environment=path),
+        f"{plain} may not be executed": command(str(plain)),
+        f"{odd}: Exec format error": command(str(odd)),
+        "odd: Exec format error": command("odd", environment=path),
+        "lost: the program that its first line names is not there": command("lost", environment=path),
+        "./lost: the program that its first line names is not there": command("./lost", folder=folder),
+        f"{folder} may not be executed": command(str(folder)),
+        f"its folder {folder / 'missing'}: No such file or directory": command("sh", folder=folder / "missing"),
+        f"its folder {plain}: Not a directory": command("sh", folder=plain),
+        "sh: embedded null byte": command("sh", "a\0b"),
+        "env: embedded null byte": command("env", environment={"PATH": "/bin", "A": "a\0b"}),
+        "sh: illegal environment variable name": command("sh", environment={"PATH": "/bin", "A=": "b"}),
+        "ls: embedded null byte": command("ls", folder=Path("a\0b")),
+    }
 
 
-def test_what_can_not_be_started_is_told_in_the_words_of_subprocess(tmp_path: Path) -> None:
+def test_what_can_not_be_started_is_told_with_what_is_wrong(tmp_path: Path) -> None:
     async def refused(wrong: Command) -> str:
         with pytest.raises(ConnectionFailed) as told:
             await process.start(wrong)
         return str(told.value)
 
-    for wrong in _wrong(tmp_path):
-        with pytest.raises((OSError, ValueError)) as error:
+    for words, wrong in _wrong(tmp_path).items():
+        with pytest.raises((OSError, ValueError)):
             subprocess.Popen(wrong.argv, env=dict(wrong.environment or {}), cwd=wrong.folder)
-        assert asyncio.run(refused(wrong)) == f"{wrong.argv[0]}: {error.value}"
+        assert asyncio.run(refused(wrong)) == words
         before = len(list(Path("/proc/self/fd").iterdir()))
         asyncio.run(refused(wrong))
         assert len(list(Path("/proc/self/fd").iterdir())) == before

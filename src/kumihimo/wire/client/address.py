@@ -9,6 +9,7 @@ from typing import TypeVar
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from kumihimo.wire.client.errors import ConnectionFailed
+from kumihimo.wire.client.refusals import why_not_connected
 from kumihimo.wire.client.targets import Url
 
 AnyProtocol = TypeVar("AnyProtocol", bound=asyncio.Protocol)
@@ -55,7 +56,7 @@ class Address:
                 f"{self._target.url}: no connection within {self._target.connect_seconds:g} s"
             ) from None
         except (OSError, UnicodeError) as error:
-            raise ConnectionFailed(f"{self._target.url}: {error}") from error
+            raise ConnectionFailed(why_not_connected(error, self._target.url)) from error
         return connection
 
     def _port(self, parts: SplitResult) -> int:

@@ -9,6 +9,7 @@ import signal
 from concurrent.futures import Future
 
 from kumihimo.wire.client.errors import ConnectionFailed
+from kumihimo.wire.client.refusals import why_not_started
 from kumihimo.wire.client.spawning import Spawned, spawn
 from kumihimo.wire.client.targets import Command
 
@@ -19,7 +20,7 @@ async def start(command: Command) -> ServerProcess:
     try:
         return ServerProcess(await asyncio.shield(asyncio.wrap_future(spawning)), command.grace_seconds)
     except (OSError, ValueError) as error:
-        raise ConnectionFailed(f"{command.argv[0]}: {error}") from error
+        raise ConnectionFailed(why_not_started(error, command)) from error
     except asyncio.CancelledError:
         # It can't be called back any more, and must not be left when it is there. A thread ends it, which nobody can call back.
         await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, _discard, spawning))
@@ -66,7 +67,7 @@ class ServerProcess:
             return "it closed its output and goes on"
         if seen.si_code == os.CLD_EXITED:
             return f"it exited with code {seen.si_status}"
-        return f"it was killed by {signal.Signals(seen.si_status).name}"
+        return f"it was killed by {_name(seen.si_status)}"
 
     async def ended(self) -> None:
         await self._ended.wait()
@@ -117,3 +118,11 @@ class ServerProcess:
             loop.remove_reader(held)
             os.close(held)
         self._ended.set()
+
+
+def _name(number: int) -> str:
+    """Most of the real-time signals have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
