@@ -233,6 +233,8 @@ def test_a_disconnected_server_is_connected_again_by_the_next_call(tmp_path: Pat
             await hub.disconnect("alpha")
             assert (hub.is_connected("alpha"), alive(alpha.pids[0])) == (False, False)
             assert (await hub.execute_tool("echo")).success
+            assert hub.is_connected("alpha")
+        assert not hub.is_connected("alpha")
 
     run(again())
 

@@ -160,7 +160,7 @@ class Hub:
         await self._registry.get(name, worktree).disconnect()
 
     def is_connected(self, name: str) -> bool:
-        self._open()
+        """Whether it has a session now; nobody has in a hub that is closed."""
         return any(upstream.name == name and upstream.connected for upstream in self._registry.upstreams)
 
     async def require_no_memory(self, name: str, away: str, *, worktree: Path | None = None) -> None:
