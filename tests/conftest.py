@@ -28,10 +28,14 @@ def pytest_configure() -> None:
 
 @pytest.fixture
 def still_there() -> Iterator[StillThere]:
-    """While nobody looks for garbage: what holds itself is still there when it is over."""
+    """What was made since the test began and is there. Nobody looks for garbage meanwhile: what holds itself is still there
+    when it is over."""
     gc.collect()
     gc.disable()
-    yield lambda *types: [it for it in gc.get_objects() if isinstance(it, types)]
+    # Held, so that none of these makes room for another at its address.
+    before = gc.get_objects()
+    known = set(map(id, before))
+    yield lambda *types: [it for it in gc.get_objects() if isinstance(it, types) and id(it) not in known]
     gc.enable()
 
 

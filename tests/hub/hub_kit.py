@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kumihimo.hub.timing import Timing
+from tests.loops import run_within
 
 BOUND = 60.0
 SERVER = Path(__file__).parent / "scripted_server.py"
@@ -62,11 +63,7 @@ class Scripted:
 
 
 def run(test: Coroutine[Any, Any, None], seconds: float = BOUND) -> None:
-    async def bounded() -> None:
-        async with asyncio.timeout(seconds):
-            await test
-
-    asyncio.run(bounded())
+    run_within(seconds, test)
 
 
 async def until(look: Callable[[], object]) -> None:

@@ -16,6 +16,7 @@ from kumihimo.wire.client.handshake import Introduction
 from kumihimo.wire.client.targets import Command, Url
 from kumihimo.wire.http import HttpServer
 from kumihimo.wire.implementation import Implementation
+from tests.loops import run_within
 from tests.wire.wire_kit import BOUND, CANCELLED, STARTED, build
 
 HERE = Path(__file__).parent
@@ -24,11 +25,7 @@ US = Introduction(Implementation(name="test", version="1"), seconds=BOUND, probe
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
-    async def bounded() -> None:
-        async with asyncio.timeout(BOUND * 3):
-            await test
-
-    asyncio.run(bounded())
+    run_within(BOUND * 3, test)
 
 
 async def until(look: Callable[[], object]) -> None:

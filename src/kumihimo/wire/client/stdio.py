@@ -12,6 +12,7 @@ from kumihimo.wire.client.call import Call, OnReady
 from kumihimo.wire.client.dialogue import Dialogue
 from kumihimo.wire.client.errors import ConnectionFailed, ConnectionLost
 from kumihimo.wire.client.lines import Lines
+from kumihimo.wire.client.pipes import Lent, given_to
 from kumihimo.wire.client.process import ServerProcess, start
 from kumihimo.wire.client.room import Room
 from kumihimo.wire.client.targets import Command
@@ -83,10 +84,13 @@ class StdioCarrier:
             # Where the server has ended already its output has, too, and that tells how.
             with contextlib.suppress(BrokenPipeError):
                 os.write(process.stdin.fileno(), call.body + b"\n")
-        self._writer, _ = await self._loop.connect_write_pipe(lambda: self._writing, self._loose.pop(0))
+        self._writer, _ = await self._loop.connect_write_pipe(lambda: self._writing, self._next_pipe())
         for protocol in (_Reading(self), self._errors)[: len(self._loose)]:
-            reader, _ = await self._loop.connect_read_pipe(lambda protocol=protocol: protocol, self._loose.pop(0))
+            reader, _ = await self._loop.connect_read_pipe(lambda protocol=protocol: protocol, self._next_pipe())
             self._readers.append(reader)
+
+    def _next_pipe(self) -> IO[bytes] | Lent:
+        return given_to(self._loop, self._loose.pop(0))
 
     @property
     def pid(self) -> int | None:
@@ -104,7 +108,10 @@ class StdioCarrier:
 
     async def send(self, call: Call) -> None:
         if self._loose and self._process is not None:
-            await self._begin(self._process, call)
+            try:
+                await self._begin(self._process, call)
+            except OSError as error:
+                raise ConnectionFailed(f"its pipes can't be used: {error.strerror or error}") from error
             if call.sent:
                 return
         if self._writing.crowded:
