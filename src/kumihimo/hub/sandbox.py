@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -144,7 +145,7 @@ async def _bubblewrap(sandbox: Sandbox, server: str, ours: Mapping[str, str]) ->
             "(`apt-get install bubblewrap`)",
         )
     if (found, sandbox.network) not in _working:
-        problem = await _tried(found, sandbox)
+        problem = await asyncio.to_thread(_tried, found, sandbox)
         if problem is not None:
             raise _refusal(
                 server, f"`bwrap` does not work on this machine: {problem}. {_NAMESPACES}", {"answer": problem}
@@ -153,31 +154,29 @@ async def _bubblewrap(sandbox: Sandbox, server: str, ours: Mapping[str, str]) ->
     return found
 
 
-async def _tried(bubblewrap: str, sandbox: Sandbox) -> str | None:
-    """What it says where it can't raise these walls around a program that does nothing."""
+def _tried(bubblewrap: str, sandbox: Sandbox) -> str | None:
+    """What it says where it can't raise these walls around a program that does nothing. In a thread: the loop's own way
+    would let a server that is started in the same moment inherit what we wait for the end of."""
     mounts = Mounts(Sandbox(network=sandbox.network), TEMPORARY)
+    words = [bubblewrap, *_walls(sandbox), *mounts.arguments, "--", "true"]
+    nothing = subprocess.DEVNULL
     try:
-        process = await asyncio.create_subprocess_exec(
-            *(bubblewrap, *_walls(sandbox), *mounts.arguments, "--", "true"),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
+        done = subprocess.run(
+            words,
+            stdin=nothing,
+            stdout=nothing,
+            stderr=subprocess.PIPE,
             env={"PATH": os.defpath},
+            timeout=PROBE_SECONDS,
+            check=False,
         )
+    except subprocess.TimeoutExpired:
+        return f"it did nothing for {PROBE_SECONDS:g} s"
     except OSError as error:
         return str(error)
-    try:
-        async with asyncio.timeout(PROBE_SECONDS):
-            _, said = await process.communicate()
-    except TimeoutError:
-        return f"it did nothing for {PROBE_SECONDS:g} s"
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode == 0:
+    if done.returncode == 0:
         return None
-    return said.decode("utf-8", "replace").strip()[-500:] or f"it exited with code {process.returncode}"
+    return done.stderr.decode("utf-8", "replace").strip()[-500:] or f"it exited with code {done.returncode}"
 
 
 def _refusal(server: str, because: str, details: Mapping[str, object] | None = None) -> HubError:
