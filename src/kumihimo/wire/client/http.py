@@ -63,15 +63,16 @@ class HttpCarrier:
         self._write_heads()
 
     async def send(self, call: Call) -> None:
+        # Before it is waited for a connection: the session may be another by then, or none.
+        answer, request = HttpAnswer(self, call), self._request(call.body, call.headers)
         connection = self._pool.ready() or await self._pool.connect()
         if call.over:
             # Its time was over before there was a connection.
             connection.close()
             return
         call.sent = True
-        answer = HttpAnswer(self, call)
         call.way = _Way(connection, answer)
-        connection.ask(self._request(call.body, call.headers), answer)
+        connection.ask(request, answer)
 
     def post(self, message: bytes) -> None:
         if not self._closed:

@@ -21,6 +21,7 @@ from kumihimo.wire.client.listing import Kind, Listing, listing
 from kumihimo.wire.client.mirroring import Mirroring
 from kumihimo.wire.client.performing import perform
 from kumihimo.wire.client.relayed import Relayed, Take
+from kumihimo.wire.client.renewal import Renewal
 from kumihimo.wire.deadlines import Deadlines
 from kumihimo.wire.errors import HEADER_MISMATCH, RpcError
 from kumihimo.wire.jsonrpc import encode
@@ -39,7 +40,7 @@ class Messenger:
         self._carrier = carrier
         self._handshake = handshake
         self._mirroring = Mirroring()
-        self._renewing = asyncio.Lock()
+        self._renewal = Renewal(dialogue, carrier, handshake)
         self._deadlines = Deadlines()
 
     async def listing(self, kind: Kind, seconds: float | None) -> Listing:
@@ -53,8 +54,9 @@ class Messenger:
             return replace(found, entries=self._mirroring.learn(found.entries))
         return found
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self._deadlines.close()
+        await self._renewal.close()
 
     def call_plainly(self, name: str, arguments: Raw, seconds: float | None) -> Awaitable[Raw] | None:
         """The short way for what most calls are: a tool by a pipe, of a revision that has no questions in its answers. None
@@ -118,11 +120,13 @@ class Messenger:
 
     async def _send(self, errand: Errand, allowance: Allowance) -> Raw:
         """Sent a second time only where the server has certainly not acted on it, or where that does no harm."""
-        state = self._handshake.number
+        if self._renewal.due:
+            await self._renewal.wait(self._handshake.number, allowance)
+        seen = self._handshake.number
         try:
             return await self._once(errand, allowance)
         except SessionGone:
-            await self._renew(state)
+            await self._renewal.wait(seen, allowance)
         except BadAnswer:
             raise
         except ConnectionLost:
@@ -147,10 +151,3 @@ class Messenger:
             if errand.arguments:
                 call.headers += self._mirroring.headers(errand.named or "", errand.arguments)
         return perform(self._dialogue, self._carrier, call, allowance)
-
-    async def _renew(self, seen: int) -> None:
-        """Shake hands again; of many calls that find the session gone, one does."""
-        async with self._renewing:
-            if self._handshake.number == seen:
-                await self._carrier.renew()
-                await self._handshake.shake(self._dialogue, self._carrier)

@@ -62,9 +62,11 @@ class Session:
         await self.close()
 
     async def close(self) -> None:
-        await self._carrier.close()
-        await self._dialogue.end()
-        self._messenger.close()
+        try:
+            await self._messenger.close()
+        finally:
+            await self._carrier.close()
+            await self._dialogue.end()
 
     # What servers offer.
 
