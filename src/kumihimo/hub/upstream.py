@@ -17,6 +17,7 @@ from kumihimo import __version__
 from kumihimo.hub.configuration import ServerConfig
 from kumihimo.hub.errors import Code, HubError
 from kumihimo.hub.faults import fault, unreachable
+from kumihimo.hub.listening import hear_on
 from kumihimo.hub.live import Live
 from kumihimo.hub.reaching import target_of
 from kumihimo.hub.timing import Timing
@@ -339,28 +340,34 @@ class Upstream:
 
     async def _listen(self, live: Live) -> None:
         """Hear of changes; on stdio this is also how it is known that the server has ended."""
-        session, handshake = live.session, live.session.revision.handshake
-        announced = bool(live.announces)
+        handshake = live.session.revision.handshake
         # Some servers of the older revisions ask by this stream what a call needs to know.
-        if not announced and not handshake:
+        if not live.announces and not handshake:
+            return
+        if not self._piped:
+            await hear_on(live, self._timing, lambda: self._missed(live))
             return
 
         def ready() -> None:
-            live.hears = announced
+            live.hears = bool(live.announces)
 
         try:
-            await session.listen(on_ready=ready)
+            await live.session.listen(on_ready=ready)
         except RpcError:
             # It has no such stream: its lists are asked for again when they are old.
             return
         except ClientError as error:
-            if self._piped:
-                self._lost(live, fault(error, self.name))
+            self._lost(live, fault(error, self.name))
             return
         finally:
             live.hears = False
-        if self._piped and handshake:
+        if handshake:
             self._lost(live, HubError(Code.CONNECTION_LOST, f"{self.name}: the server has ended"))
+
+    def _missed(self, live: Live) -> None:
+        """Nobody has heard the server for a while: whatever it would have told of its lists it may have."""
+        for what in live.announces:
+            self._on_changed(self, live, f"notifications/{what}/list_changed")
 
 
 def require_no_memory(live: Live, name: str, away: str) -> None:
