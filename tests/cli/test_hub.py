@@ -88,6 +88,25 @@ def test_servers_tools_prompts_and_resources_are_shown(kumi: Kumi, here: Path) -
     assert "TOOL_NOT_FOUND" in missing.err
 
 
+def test_of_a_long_description_a_list_shows_what_it_says_first(kumi: Kumi, tmp_path: Path) -> None:
+    told = {
+        "one": "Reads a file, e.g. a.txt v1.2. Handles encodings.\n\nUse it with care.",
+        "two": "ファイルを読みます。気をつけて使います。",
+        "three": "word " * 60,
+        "four": "字" * 80,
+    }
+    server = Scripted(tmp_path, "long", *({"name": name, "description": text} for name, text in told.items()))
+    put(tmp_path / "shop" / "mcp.config.yaml", server)
+    shown = {line.split()[0]: line.split(maxsplit=2)[2] for line in kumi("hub", "tools").out.splitlines()[1:]}
+    assert shown["long:one"] == "Reads a file, e.g. a.txt v1.2."
+    assert shown["long:two"] == "ファイルを読みます。"
+    assert shown["long:three"] == ("word " * 60)[:99] + "…"
+    assert shown["long:four"] == "字" * 49 + "…"
+    # All of it is there for who asks for it.
+    assert kumi("hub", "tools", "--json").json["tools"][0]["description"] == told["one"]
+    assert "Use it with care." in kumi("hub", "describe", "long:one").out
+
+
 def test_a_call_shows_what_came_and_fails_where_it_failed(kumi: Kumi, here: Path, alpha: Scripted) -> None:
     assert here.is_dir()
     done = kumi("hub", "call", "alpha:add", '{"a": 1}')

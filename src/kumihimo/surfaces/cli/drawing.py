@@ -14,6 +14,9 @@ from kumihimo.settings import Language
 from kumihimo.surfaces.cli.phrases import heading, said
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# A full stop ends a sentence where a new one begins behind it: not in "e.g. this", nor in "v1.2".
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|(?<=[。！？])")
+_GIST_COLUMNS = 100
 _STATUS_STYLES = {
     "done": "green", "ok": "green", "completed": "green", "active": "green", "in_progress": "blue", "running": "blue",
     "blocked": "red", "failed": "red", "error": "red", "warning": "yellow", "paused": "yellow", "cancelled": "dim",
@@ -49,9 +52,20 @@ def cell(value: Any) -> str:
     return safe(str(value)).replace("\n", " ")
 
 
+def gist(value: Any) -> str:
+    """What a description says first, where it is one of many: all of it would hide the others."""
+    text = _SENTENCE_END.split(cell(value).strip(), 1)[0]
+    if columns_of(text) <= _GIST_COLUMNS:
+        return text
+    while columns_of(text) >= _GIST_COLUMNS:
+        text = text[: _GIST_COLUMNS - 1] if len(text) >= _GIST_COLUMNS else text[:-1]
+    return text.rstrip() + "…"
+
+
 def table(rows: list[dict[str, Any]], columns: tuple[str, ...], language: Language) -> None:
     headings = [heading(column, language) for column in columns]
-    cells = [[cell(row.get(column)) for column in columns] for row in rows]
+    shown = [gist if column == "description" else cell for column in columns]
+    cells = [[show(row.get(column)) for show, column in zip(shown, columns, strict=True)] for row in rows]
     if sys.stdout.isatty():
         _draw(headings, cells, columns)
     else:
