@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ import pytest
 
 from kumihimo import Hub
 from kumihimo.hub.guardian import VARIABLE, Guardian
+from kumihimo.hub.guardian_program import end_marked
 from tests.hub.hub_kit import BOUND, Scripted, alive, run, until
 from tests.hub.processes import MARK, marked
 
@@ -51,13 +53,36 @@ def test_a_guardian_waits_as_a_shell_and_is_gone_when_the_hub_has_ended_in_order
 
 
 def test_a_guardian_hears_no_signal_and_acts_when_the_hub_is_gone_without_a_word(watch: Watch) -> None:
-    run(until(lambda: _ignores(watch.process.pid, signal.SIGHUP)))
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    unheard = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    # Each of them: who runs the tests may have them ignore one already.
+    run(until(lambda: all(_ignores(watch.process.pid, number) for number in unheard)))
+    for number in unheard:
         watch.process.send_signal(number)
     assert watch.process.stdin is not None
     watch.process.stdin.close()
     assert watch.process.wait(BOUND) == 0
     assert not alive(watch.charge)
+
+
+def test_of_several_who_are_ended_none_is_left_that_takes_its_time_to_go() -> None:
+    """The system takes a while to tear down who has much memory; its environment is gone before that."""
+    program = "import sys, time; held = bytearray(int(sys.argv[1])); print(flush=True); time.sleep(1000)"
+    for turn in range(5):
+        environment = {**os.environ, VARIABLE: f"turn-{turn}"}
+        with contextlib.ExitStack() as stack:
+            started: list[subprocess.Popen[bytes]] = []
+            for held in ("1", "300000000"):
+                process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", "-c", program, held], env=environment, stdout=subprocess.PIPE
+                )
+                stack.enter_context(process)
+                stack.callback(process.kill)
+                started.append(process)
+            for process in started:
+                assert process.stdout is not None
+                process.stdout.readline()
+            end_marked(f"{VARIABLE}=turn-{turn}".encode())
+            assert not [process.pid for process in started if alive(process.pid)]
 
 
 def test_a_hub_whose_guardian_was_killed_ends_its_servers_itself(watch: Watch) -> None:

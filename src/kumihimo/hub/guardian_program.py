@@ -12,6 +12,7 @@ import time
 
 # One that does not die within so many looks hangs in the kernel.
 _LOOKS = 100
+_SECONDS = 0.1
 # A process that was just being started when the hub was killed has its mark only when it has become another program.
 _TIMES = 5
 
@@ -26,7 +27,7 @@ def end_marked(marker: bytes) -> None:
 
 def _kill(processes: list[int]) -> None:
     """Kill them, and wait until they are gone or a tenth of a second is over."""
-    poll = select.poll()
+    poll, waited_for = select.poll(), 0
     with contextlib.ExitStack() as stack:
         for process in processes:
             # Held before it is killed: a number alone could be somebody else's by then.
@@ -35,7 +36,13 @@ def _kill(processes: list[int]) -> None:
                 stack.callback(os.close, held)
                 signal.pidfd_send_signal(held, signal.SIGKILL)
                 poll.register(held, select.POLLIN)
-        poll.poll(100)
+                waited_for += 1
+        until = time.monotonic() + _SECONDS
+        # All of them: one that is about to end is no longer found by its environment.
+        while waited_for and (left := until - time.monotonic()) > 0:
+            for held, _ in poll.poll(left * 1000):
+                poll.unregister(held)
+                waited_for -= 1
 
 
 def _marked(marker: bytes) -> list[int]:
