@@ -7,6 +7,7 @@ module runs something on a loop, by a `run` of its kit, is made twice.
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Coroutine, Iterator
 from typing import Any
 
@@ -23,8 +24,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("either_loop", list(_FACTORIES), indirect=True)
 
 
+@functools.cache
+def _open_what_stays() -> None:
+    """The first loop of uvloop's opens a pipe for signals that the process then keeps: who counts descriptors would find it."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(asyncio.sleep(0))
+
+
 @pytest.fixture(autouse=True)
 def either_loop(request: pytest.FixtureRequest) -> Iterator[None]:
+    _open_what_stays()
     _chosen.append(getattr(request, "param", "asyncio"))
     yield
     _chosen.pop()
