@@ -78,4 +78,16 @@ def test_a_server_that_needs_no_login_and_one_that_is_not_there_are_told(kumi: K
     for verb in ("login", "logout"):
         assert kumi("hub", verb, "here").code == 1
         assert kumi("hub", verb, "nobody").code == 5
+
+
+def test_the_servers_of_a_project_that_was_named_are_meant(
+    kumi: Kumi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kumi("init").code == 0
+    assert kumi("hub", "add", "here", "--", "true").code == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for verb in ("login", "logout"):
+        # It is there, and needs no login.
+        assert kumi("--project", "shop", "hub", verb, "here").code == 1
     assert tmp_path.is_dir()

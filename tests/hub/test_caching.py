@@ -9,6 +9,7 @@ import pytest
 
 from kumihimo import Hub
 from kumihimo.hub.caching import MOST_ENTRIES, Cache
+from kumihimo.hub.configuration_file import from_value
 from kumihimo.hub.results import Answer
 from tests.hub.hub_kit import IDEMPOTENT, READ, Scripted, StillTiming, run
 
@@ -146,6 +147,26 @@ def test_a_changed_list_clears_what_was_read_from_its_server(tmp_path: Path) -> 
             assert told(await hub.execute_tool("alpha:look")) == ("1", False)
             assert (await hub.execute_tool("alpha:change", {"name": "new"})).success
             assert told(await hub.execute_tool("alpha:look")) == ("2", False)
+
+    run(reads())
+
+
+@pytest.mark.parametrize("how", ["removed", "configured anew"])
+def test_nothing_is_kept_of_a_server_that_was_taken_out(tmp_path: Path, how: str) -> None:
+    (tmp_path / "new").mkdir()
+    old = Scripted(tmp_path, "alpha", look("look", **READ), config={"cache": True})
+    new = Scripted(tmp_path / "new", "alpha", look("look", **READ))
+
+    async def reads() -> None:
+        async with Hub(servers=[old.config]) as hub:
+            assert [told(await hub.execute_tool("alpha:look")) for _ in range(2)] == [("1", False), ("1", True)]
+            if how == "removed":
+                await hub.remove_server("alpha")
+                await hub.register_server(new.config)
+            else:
+                await hub.reconfigure(from_value({"servers": [new.config]}, {}, tmp_path, str))
+            assert told(await hub.execute_tool("alpha:look")) == ("1", False)
+            assert new.calls("look") == 1
 
     run(reads())
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kumihimo.hub.exposing import exposed_name
 from tests.hub.hub_kit import READ, Scripted, alive
 from tests.mcp.client import StdioClient
 from tests.supervisor.patience import until
@@ -167,6 +168,18 @@ def test_tools_of_servers_are_listed_under_short_names_and_their_answers_passed_
     assert place.servers["alpha"].calls(LONG) == 1
 
 
+def test_two_tools_with_one_short_name_spoil_the_list_for_no_other(place: Place) -> None:
+    place.server("a", {"name": "_b"}, {"name": "a tool"}, {"name": exposed_name("a", "a tool").removeprefix("a__")})
+    place.server("a_", {"name": "b"})
+    hub = place.client("--expose", "all")
+    tools = [name for name in hub.tools() if not name.startswith("hub_")]
+    # Where one name could be made of two, only one is as it stands; of two that are made alike on purpose the first counts.
+    assert sorted(tools) == sorted({"a___b", exposed_name("a_", "b"), exposed_name("a", "a tool")})
+    assert hub.request("tools/call", {"name": exposed_name("a_", "b"), "arguments": {}})["isError"] is False
+    assert hub.request("tools/call", {"name": "a___b", "arguments": {}})["isError"] is False
+    assert (place.servers["a_"].calls("b"), place.servers["a"].calls("_b")) == (1, 1)
+
+
 def test_a_tool_of_a_shape_that_no_client_reads_spoils_the_list_for_no_other(place: Place) -> None:
     wrong = [
         {"name": "none", "inputSchema": None, "description": None, "title": None, "annotations": None, "_meta": None},
@@ -267,6 +280,20 @@ def test_a_mistake_in_the_configuration_keeps_the_door_shut_and_is_told_with_its
     )  # fmt: skip
     assert done.returncode == 3
     assert b"mcp.config.yaml:3" in done.stderr
+
+
+def test_the_door_of_a_project_that_was_named_looks_at_the_files_of_that_project(place: Place) -> None:
+    place.file.write_text("servers:\n  - name: a\n    tiemout: 5\n")
+    environment = {**os.environ, "KUMI_HOME": str(place.home), "KUMI_LANG": "en"}
+    kumi = [sys.executable, "-m", "kumihimo"]
+    subprocess.run([*kumi, "project", "add", "shop", "--dir", str(place.folder)], env=environment, check=True)
+    (elsewhere := place.home.parent / "elsewhere").mkdir()
+    done = subprocess.run(
+        [*kumi, "--project", "shop", "mcp", "serve", "--toolset", "hub"],
+        cwd=elsewhere, env=environment, input=b"", capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert f"{place.file}:3".encode() in done.stderr
 
 
 @pytest.mark.parametrize("end", ["input", "SIGTERM", "SIGKILL"])

@@ -20,8 +20,9 @@ _STRANGE = re.compile(r"[^A-Za-z0-9_-]")
 def exposed_name(server: str, tool: str) -> str:
     plain = f"{server}__{tool}"
     clean = _STRANGE.sub("_", plain)
-    # A server `a` with a tool `b__c`, and a server `a__b` with a tool `c`, would have one name.
-    if clean == plain and len(plain) <= MOST and "__" not in server:
+    # A server `a` with a tool `b__c` and one `a__b` with a tool `c` would have one name, and so would `a` with `_b` and `a_` with
+    # `b`: the first two lines in a row are where the server ends.
+    if clean == plain and len(plain) <= MOST and "__" not in f"{server}_":
         return plain
     digits = hashlib.sha256(f"{server}:{tool}".encode()).hexdigest()[:_DIGITS]
     return f"{clean[: MOST - _DIGITS - 1]}_{digits}"

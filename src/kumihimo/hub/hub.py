@@ -128,12 +128,19 @@ class Hub:
             if name in wanted and wanted[name].means_the_same(self._registry.definition(name)):
                 self._registry.keep(wanted.pop(name))
             else:
-                gone += self._registry.take_out(name)
+                gone += self._take_out(name)
         for definition in wanted.values():
             self._registry.add(definition)
         self._tell_changed()
         for upstream in gone:
             self._end(upstream)
+
+    def _take_out(self, name: str) -> list[Upstream]:
+        """The next calls do not find it, nor anything that it has answered. Its instances, which are still to be closed."""
+        gone = self._registry.take_out(name)
+        for upstream in gone:
+            self._cache.clear(upstream.key)
+        return gone
 
     def _end(self, upstream: Upstream) -> None:
         """Beside everything else: one that is slow to end must not keep anybody waiting."""
@@ -145,7 +152,7 @@ class Hub:
         """Calls to it that are under way fail."""
         self._open()
         self._known(name)
-        await self._registry.remove(name)
+        await asyncio.gather(*(upstream.close() for upstream in self._take_out(name)))
 
     async def connect(self, name: str, *, worktree: Path | None = None) -> None:
         """Connect now, also to a server that was given up for a while."""

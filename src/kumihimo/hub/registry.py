@@ -59,10 +59,6 @@ class Registry:
         """Its sessions go on: it only stands elsewhere in its file."""
         self._definitions[definition.name] = definition
 
-    async def remove(self, name: str) -> None:
-        """Calls to it that are under way fail; the next ones do not find it."""
-        await asyncio.gather(*(upstream.close() for upstream in self.take_out(name)))
-
     def take_out(self, name: str) -> list[Upstream]:
         """The next calls do not find it. Its instances, which are still to be closed."""
         del self._definitions[name]

@@ -14,7 +14,6 @@ from kumihimo.domain.errors import (
     ForeignServerNotFound,
     InvalidValue,
     NameTaken,
-    NoProject,
     ProjectNotFound,
     ServerNotFound,
 )
@@ -189,19 +188,9 @@ def _row(name: str, outcome: str, found: Found, detail: str) -> ImportedServer:
 
 
 def _folder(call: Call) -> Path:
-    """The folder of the project that is meant; for who has named none, the one around where they stand."""
-    from kumihimo.hub.places import project_folder
+    from kumihimo.operations.hub_folder import hub_folder
 
-    place = call.place
-    if place.project is not None:
-        return Path(call.board.projects.show(place.project).working_directory)
-    if place.folder is not None:
-        return project_folder(Path(place.folder))
-    try:
-        # Over HTTP: where the server was started says nothing about who asks.
-        return Path(call.board.projects.at(place).working_directory)
-    except NoProject:
-        return project_folder(call.settings.folder)
+    return hub_folder(call.board, call.place, call.settings.folder)[0]
 
 
 def _entry(arguments: AddServer) -> dict[str, Any]:

@@ -13,10 +13,12 @@ import click
 from kumihimo.domain.errors import ServerNotFound, UpstreamRefused
 from kumihimo.hub.configuration import Auth, ServerConfig
 from kumihimo.hub.configuration_file import load
-from kumihimo.hub.places import files_of, project_folder
+from kumihimo.hub.places import files_of
+from kumihimo.operations.hub_folder import hub_folder
 from kumihimo.services.references import missing
 from kumihimo.settings import Settings
 from kumihimo.surfaces.cli.exit_codes import DONE, FAILED
+from kumihimo.surfaces.cli.invocation import call_of
 from kumihimo.surfaces.cli.phrases import said
 from kumihimo.surfaces.cli.program import config_option, global_options, settings_of
 from kumihimo.surfaces.cli.verbs import Way
@@ -88,7 +90,11 @@ def _log_out(name: str) -> int:
 def _found(name: str) -> tuple[Settings, ServerConfig]:
     flags: dict[str, Any] = click.get_current_context().find_root().obj
     settings = settings_of(flags)
-    folder = project_folder(settings.folder)
+    call = call_of(settings)
+    try:
+        folder, _ = hub_folder(call.board, call.place, settings.folder)
+    finally:
+        call.close()
     files = files_of(folder, settings)
     servers = load(files, os.environ, folder).servers
     for definition in servers:

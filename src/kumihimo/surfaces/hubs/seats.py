@@ -8,15 +8,15 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kumihimo.domain.errors import NoProject, ProjectUnclear, UpstreamRefused
+from kumihimo.domain.errors import UpstreamRefused
 from kumihimo.domain.execution import Execution
 from kumihimo.domain.trace import traceparent
+from kumihimo.engine.worktrees.marks import is_repository
 from kumihimo.hub.permission import EVERYTHING, Permission
-from kumihimo.hub.places import project_folder
+from kumihimo.operations.hub_folder import hub_folder
 from kumihimo.operations.operation import Caller
 from kumihimo.services.board import Board
 from kumihimo.services.host_name import known_host_id
-from kumihimo.services.projects import Place
 from kumihimo.settings import Flags, Settings, load
 
 
@@ -65,33 +65,17 @@ def _require_own(settings: Settings, board: Board, run: Execution) -> None:
 def _owner_seat(settings: Settings, board: Board, caller: Caller) -> Seat:
     """Who named a project is in its folder; else it is where the process was started, project of the board or not."""
     place = caller.place
-    if place.project is not None:
-        project = board.projects.show(place.project)
-        return Seat(Path(project.working_directory), None, caller.actor, project_id=project.id)
-    if place.folder is None:
-        return _only_seat(settings, board, caller)
-    folder = Path(place.folder)
-    try:
-        project = board.projects.at(place)
-    except (ProjectUnclear, NoProject):
-        return Seat(project_folder(folder), None, caller.actor)
-    inside = folder.is_relative_to(project.working_directory)
-    return Seat(
-        project_folder(folder),
-        folder if inside and folder != Path(project.working_directory) else None,
-        caller.actor,
-        project_id=project.id if inside else None,
-    )
+    folder, project = hub_folder(board, place, settings.folder)
+    if project is None:
+        return Seat(folder, None, caller.actor)
+    own = None if place.project is not None or place.folder is None else _tree_in(folder, Path(place.folder))
+    return Seat(folder, own, caller.actor, project_id=project.id)
 
 
-def _only_seat(settings: Settings, board: Board, caller: Caller) -> Seat:
-    """Over HTTP the folder of the server says nothing about the client: of several projects one has to be named. Where there
-    is none yet, the user has servers all the same."""
-    try:
-        project = board.projects.at(Place())
-    except NoProject:
-        return Seat(project_folder(settings.folder), None, caller.actor)
-    return Seat(Path(project.working_directory), None, caller.actor, project_id=project.id)
+def _tree_in(project: Path, folder: Path) -> Path | None:
+    """The worktree inside a project's folder that somebody stands in. Any other folder there is the project's own."""
+    above = (place for place in (folder, *folder.parents) if place != project and place.is_relative_to(project))
+    return next((place for place in above if is_repository(place)), None)
 
 
 def _agent_seat(

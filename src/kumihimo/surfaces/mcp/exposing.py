@@ -64,7 +64,11 @@ class Exposed:
         same = len(found) == len(self._seen) and all(map(_is, found, self._seen))
         if not same:
             self._seen = found
-            self._tools = [self._tool(tool) for tool in found]
+            named: dict[str, Tool] = {}
+            for tool in found:
+                # Only who knows how names are made can have two alike: it must not spoil the list for all others.
+                named.setdefault((shown := self._tool(tool)).name, shown)
+            self._tools = list(named.values())
         return self._tools
 
     async def _desk(self) -> Desk:

@@ -57,10 +57,11 @@ class _Beside:
     """The hub beside the calls. ConfigError at once where its servers are not well configured."""
 
     def __init__(self, door: Door, expose: str) -> None:
-        from kumihimo.hub.places import project_folder
+        from kumihimo.operations.hub_folder import hub_folder
         from kumihimo.surfaces.hubs.watched_hub import check
 
-        check(project_folder(door.settings.folder), door.settings)
+        folder, _ = hub_folder(door.board, door.owner().place, door.settings.folder)
+        check(folder, door.settings)
         self._door = door
         self.exposed = None
         if expose == "all":
