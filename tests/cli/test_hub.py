@@ -84,7 +84,7 @@ def test_servers_tools_prompts_and_resources_are_shown(kumi: Kumi, here: Path) -
     assert [it["uri"] for it in kumi("hub", "resources", "--json").json["resources"]] == ["note://one"]
     assert kumi("hub", "read", "alpha", "note://one", "--json").json["contents"][0]["text"] == "read 1"
     missing = kumi("hub", "describe", "alpha:nope")
-    assert missing.code == 1
+    assert missing.code == 5
     assert "TOOL_NOT_FOUND" in missing.err
 
 
@@ -151,7 +151,15 @@ def test_a_test_connects_and_says_which_servers_do_not_work(kumi: Kumi, here: Pa
     assert [(it["name"], it["ok"]) for it in tried.json["servers"]] == [("alpha", True), ("ghost", False)]
     assert tried.code == 1
     assert kumi("hub", "test", "alpha").code == 0
-    assert kumi("hub", "test", "nobody").code == 1
+    for words in (
+        ("test", "nobody"),
+        ("tools", "--server", "nobody"),
+        ("prompts", "--server", "nobody"),
+        ("resources", "--server", "nobody"),
+        ("read", "nobody", "note://one"),
+        ("read", "alpha", "note://none"),
+    ):
+        assert kumi("hub", *words).code == 5
 
 
 def test_stats_tell_what_the_schemas_cost_and_what_is_too_much(kumi: Kumi, here: Path) -> None:

@@ -21,7 +21,7 @@ ABSTRACT = {"NotFound", "WrongState", "Refused", "StoreError"}
 # Texts that programs compare: the same in every language.
 NEVER_TRANSLATED = {
     "LoginRefused", "TokenRefused", "TaskRefused", "ExecutionRefused", "AgentBusy", "PermissionDenied", "ConfigError",
-    "UpstreamRefused",
+    "UpstreamRefused", "UpstreamNotFound",
 }  # fmt: skip
 
 

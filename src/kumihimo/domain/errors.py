@@ -17,7 +17,7 @@ KumihimoError
 │   ├── ScopesOverlap  NothingToMerge  ArtifactAway
 │   └── StartFailed  PlanFailed
 ├── Refused
-│   └── LoginRefused  TokenRefused  TaskRefused  ExecutionRefused  AgentBusy  PermissionDenied  UpstreamRefused
+│   └── LoginRefused  TokenRefused  TaskRefused  ExecutionRefused  AgentBusy  PermissionDenied  Upstream{Refused,NotFound}
 ├── ConfigError
 │   └── ProjectUnclear  NoProject
 ├── GitError
@@ -330,6 +330,10 @@ class UpstreamRefused(Refused):
 
     def __init__(self, upstream_code: str, reason: str, *, retryable: bool = False) -> None:
         super().__init__(upstream_code=upstream_code, reason=reason, retryable=retryable)
+
+
+class UpstreamNotFound(UpstreamRefused):
+    """There is no such server behind the hub, or none with such a tool, prompt or resource."""
 
 
 class ConfigError(KumihimoError):

@@ -154,3 +154,9 @@ def _told(where: Where, place: Place, look: Callable[[], Any]) -> Any:
 def _unknown(path: Place, key: str, known: Sequence[str], where: Where) -> ConfigError:
     near = difflib.get_close_matches(key, known, n=1)
     return ConfigError(where(path), "unknown_key", key=key, near=near[0] if near else None)
+
+
+def place_in_values(path: tuple[str | int, ...]) -> str:
+    """A place in values that came from no file."""
+    written = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return written.lstrip(".") or "the server"

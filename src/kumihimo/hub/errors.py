@@ -36,7 +36,7 @@ PASSING = frozenset({Code.CONNECTION_FAILED, Code.CONNECTION_LOST, Code.TIMEOUT,
 
 class HubError(Exception):
     """`delivered` is False only where the server has certainly not acted on the call; `unclear` where it got it and nobody
-    can say what it has done with it."""
+    can say what it has done with it. `missing` is true where what was named is not there."""
 
     def __init__(
         self,
@@ -48,6 +48,7 @@ class HubError(Exception):
         unclear: bool = False,
         retryable: bool | None = None,
         retry_after_seconds: float | None = None,
+        missing: bool = False,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -57,13 +58,14 @@ class HubError(Exception):
         self.unclear = unclear
         self.retryable = code in PASSING if retryable is None else retryable
         self.retry_after_seconds = retry_after_seconds
+        self.missing = missing or code in (Code.TOOL_NOT_FOUND, Code.RESOURCE_NOT_FOUND)
 
 
 def unknown_server(name: str, known: Iterable[str]) -> HubError:
     """`known` are those that the caller may know of."""
     others = ", ".join(known)
     there = f"There are: {others}." if others else "There is none: `kumi hub add` adds one."
-    return HubError(Code.INVALID_PARAMS, f"No server is called '{name}'. {there}", {"server": name})
+    return HubError(Code.INVALID_PARAMS, f"No server is called '{name}'. {there}", {"server": name}, missing=True)
 
 
 class HubClosed(RuntimeError):

@@ -60,7 +60,9 @@ class Hub:
         if configuration is None:
             listed = [_plain(server) for server in servers] if isinstance(servers, list | tuple) else servers
             value = {"servers": listed, "options": options}
-            configuration = configuration_file.from_value(value, self._environ, self.root, _place)
+            configuration = configuration_file.from_value(
+                value, self._environ, self.root, configuration_file.place_in_values
+            )
         self.options: Options = configuration.options
         self._timing = timing or Timing()
         self._cache = Cache(self._timing.now)
@@ -114,7 +116,9 @@ class Hub:
         """Add a server and connect to it. ConfigError for a mistake, HubError where it can't be reached; it stays
         registered then, and the next call tries again."""
         self._open()
-        definition = configuration_file.define(_plain(config), self.options, self._environ, self.root, where=_place)
+        definition = configuration_file.define(
+            _plain(config), self.options, self._environ, self.root, where=configuration_file.place_in_values
+        )
         self._registry.add(definition)
         await self._registry.get(definition.name).connect()
 
@@ -394,9 +398,3 @@ class Hub:
 def _plain(config: Any) -> Any:
     """Whatever is no table is told as a mistake where it is read."""
     return dict(cast("Mapping[str, Any]", config)) if isinstance(config, Mapping) else config
-
-
-def _place(path: tuple[str | int, ...]) -> str:
-    """A place in values that came from no file."""
-    written = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return written.lstrip(".") or "the server"

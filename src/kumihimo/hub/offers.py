@@ -120,7 +120,7 @@ class Offers:
                 Code.AMBIGUOUS_TOOL, f"Several servers have the {noun} '{name}': {choices}.", {"choices": owners}
             )
         code = Code.RESOURCE_NOT_FOUND if noun == "resource" else Code.INVALID_PARAMS
-        raise HubError(code, f"No server has a {noun} '{name}'.", {noun: name})
+        raise HubError(code, f"No server has a {noun} '{name}'.", {noun: name}, missing=True)
 
     def _upstream(self, server: str, worktree: Path | None) -> Upstream:
         if server not in self._registry:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta, field
 
-from kumihimo.domain.errors import UpstreamRefused
+from kumihimo.domain.errors import UpstreamNotFound, UpstreamRefused
 from kumihimo.hub.results import Answer
 from kumihimo.operations.operation import Arguments, Call, Nothing, Shape, operation
 
@@ -312,7 +312,8 @@ async def _told(answer: Awaitable[R]) -> R:
     try:
         return await answer
     except HubError as error:
-        raise UpstreamRefused(error.code, error.message, retryable=error.retryable) from error
+        kind = UpstreamNotFound if error.missing else UpstreamRefused
+        raise kind(error.code, error.message, retryable=error.retryable) from error
 
 
 OPERATIONS = (

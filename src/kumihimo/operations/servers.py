@@ -14,14 +14,19 @@ from kumihimo.domain.errors import (
     ForeignServerNotFound,
     InvalidValue,
     NameTaken,
+    NoProject,
     ProjectNotFound,
+    ProjectUnclear,
     ServerNotFound,
 )
 from kumihimo.operations.operation import Arguments, Call, Shape, operation
+from kumihimo.services.projects import Place
 from kumihimo.services.references import missing, nearest
 
 if TYPE_CHECKING:
+    from kumihimo.domain.project import Project
     from kumihimo.hub.importing import Combined, Found
+    from kumihimo.services.board import Board
 
 _Texts = list[str]
 
@@ -187,9 +192,36 @@ def _row(name: str, outcome: str, found: Found, detail: str) -> ImportedServer:
     return ImportedServer(name=name, outcome=outcome, client=found.client, detail=detail, source=str(found.file))
 
 
-def _folder(call: Call) -> Path:
-    from kumihimo.operations.hub_folder import hub_folder
+def hub_folder(board: Board, place: Place, here: Path) -> tuple[Path, Project | None]:
+    """The folder whose hub is meant, and its project where it has one: the named one, or that of the nearest registered folder
+    above; elsewhere the folder is known by what lies in it.
 
+    Over HTTP, where nobody stands anywhere, it is the only project; `here`, where the process was started, counts only where
+    there is none yet: the user has servers all the same.
+    """
+    from kumihimo.hub.places import project_folder
+
+    if place.project is not None:
+        return _of(board.projects.show(place.project))
+    if place.folder is None:
+        try:
+            return _of(board.projects.at(place))
+        except NoProject:
+            return project_folder(here), None
+    try:
+        project = board.projects.at(place)
+    except (ProjectUnclear, NoProject):
+        return project_folder(Path(place.folder)), None
+    if Path(place.folder).is_relative_to(project.working_directory):
+        return _of(project)
+    return project_folder(Path(place.folder)), None
+
+
+def _of(project: Project) -> tuple[Path, Project]:
+    return Path(project.working_directory), project
+
+
+def _folder(call: Call) -> Path:
     return hub_folder(call.board, call.place, call.settings.folder)[0]
 
 

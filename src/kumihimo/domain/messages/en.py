@@ -52,6 +52,7 @@ ERRORS: dict[str, str] = {
     "AgentBusy": "Agent instance already running for this project",
     "PermissionDenied": "Permission denied: {reason}",
     "UpstreamRefused": "{upstream_code}: {reason}",
+    "UpstreamNotFound": "{upstream_code}: {reason}",
     "ConfigError": "{where}: {problem}",
     "ProjectUnclear": "Which project? Say `--project NAME` (over HTTP `?project=NAME`), or go to its folder. Projects: {projects}. "
     "`kumi init` makes a project of this folder.",

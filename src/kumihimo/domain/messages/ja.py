@@ -52,6 +52,7 @@ ERRORS: dict[str, str] = {
     "AgentBusy": "Agent instance already running for this project",
     "PermissionDenied": "Permission denied: {reason}",
     "UpstreamRefused": "{upstream_code}: {reason}",
+    "UpstreamNotFound": "{upstream_code}: {reason}",
     "ConfigError": "{where}: {problem}",
     "ProjectUnclear": "どのプロジェクトか決められません。`--project 名前`(HTTP では `?project=名前`)を付けるか、そのフォルダーに移動してください。プロジェクト: {projects}。"
     "`kumi init` で今のフォルダーをプロジェクトにできます。",

@@ -17,6 +17,7 @@ TABLE: tuple[tuple[type[errors.KumihimoError], int], ...] = (
     (errors.ConfigError, CONFIGURATION),
     (errors.StoreError, DATABASE),
     (errors.NotFound, NOT_FOUND),
+    (errors.UpstreamNotFound, NOT_FOUND),
     (errors.GitError, NOT_FOUND),
     (errors.InvalidValue, BAD_ARGUMENT),
     (errors.WrongState, WRONG_STATE),

@@ -14,7 +14,7 @@ from kumihimo.domain.errors import ServerNotFound, UpstreamRefused
 from kumihimo.hub.configuration import Auth, ServerConfig
 from kumihimo.hub.configuration_file import load
 from kumihimo.hub.places import files_of
-from kumihimo.operations.hub_folder import hub_folder
+from kumihimo.operations.servers import hub_folder
 from kumihimo.services.references import missing
 from kumihimo.settings import Settings
 from kumihimo.surfaces.cli.exit_codes import DONE, FAILED

@@ -13,8 +13,8 @@ from kumihimo.domain.execution import Execution
 from kumihimo.domain.trace import traceparent
 from kumihimo.engine.worktrees.marks import is_repository
 from kumihimo.hub.permission import EVERYTHING, Permission
-from kumihimo.operations.hub_folder import hub_folder
 from kumihimo.operations.operation import Caller
+from kumihimo.operations.servers import hub_folder
 from kumihimo.services.board import Board
 from kumihimo.services.host_name import known_host_id
 from kumihimo.settings import Flags, Settings, load

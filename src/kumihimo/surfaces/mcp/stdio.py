@@ -57,7 +57,7 @@ class _Beside:
     """The hub beside the calls. ConfigError at once where its servers are not well configured."""
 
     def __init__(self, door: Door, expose: str) -> None:
-        from kumihimo.operations.hub_folder import hub_folder
+        from kumihimo.operations.servers import hub_folder
         from kumihimo.surfaces.hubs.watched_hub import check
 
         folder, _ = hub_folder(door.board, door.owner().place, door.settings.folder)
