@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from kumihimo import Hub
 from kumihimo.hub.call import Call
 from kumihimo.hub.errors import Code, HubClosed, HubError
 from kumihimo.hub.results import Answer
-from tests.hub.hub_kit import READ, Scripted, run
+from tests.hub.hub_kit import READ, Scripted, alive, run
 
 ADD = {
     "type": "object",
@@ -344,3 +346,75 @@ def test_a_closed_hub_says_so_and_nothing_else_is_raised(tmp_path: Path) -> None
             await hub.list_tools()
 
     run(closed())
+
+
+def test_what_is_asked_before_a_tool_by_its_bare_name_is_asked_wherever_it_is(tmp_path: Path) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "add"})
+
+    async def calls() -> None:
+        async with Hub(servers=[alpha.config]) as hub:
+            hub.register_tool("add", can_execute=lambda params: "a" in params)
+            assert not await hub.can_execute("alpha:add", {})
+            for name in ("add", "alpha:add"):
+                assert code(await hub.execute_tool(name, {})) is Code.CANNOT_EXECUTE
+            assert (await hub.execute_tool("add", {"a": 1})).success
+            assert alpha.calls("add") == 1
+
+    run(calls())
+
+
+def test_a_call_that_is_refused_beforehand_was_not_tried(tmp_path: Path) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "add", "inputSchema": ADD}, {"name": "gated"}, {"name": "denied"})
+    alpha.config["deny"] = ["denied"]
+
+    async def calls() -> None:
+        async with Hub(servers=[alpha.config]) as hub:
+            hub.register_tool("alpha:gated", can_execute=lambda _: False)
+            for name, told in (
+                ("alpha:add", Code.INVALID_PARAMS),
+                ("alpha:none", Code.TOOL_NOT_FOUND),
+                ("alpha:gated", Code.CANNOT_EXECUTE),
+                ("alpha:denied", Code.CANNOT_EXECUTE),
+            ):
+                answer = await hub.execute_tool(name)
+                assert (code(answer), answer.metadata.attempts) == (told, 0)
+
+    run(calls())
+
+
+def test_whoever_names_a_server_that_is_not_there_is_told_which_there_are(tmp_path: Path) -> None:
+    alpha, beta = (Scripted(tmp_path, name, {"name": "add"}) for name in ("alpha", "beta"))
+
+    async def calls() -> None:
+        async with Hub(servers=[alpha.config, beta.config]) as hub:
+            missing = (await hub.execute_tool("nosuch:xyz")).error
+            assert missing is not None
+            assert missing.code is Code.TOOL_NOT_FOUND
+            assert "No server is called 'nosuch'. There are: alpha, beta." in missing.message
+            missing = (await hub.execute_tool("xyz")).error
+            assert missing is not None
+            assert "`kumi hub tools`" in missing.message
+
+    run(calls())
+
+
+def test_a_hub_lives_on_one_event_loop_and_can_be_closed_on_another(tmp_path: Path) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "add"})
+    hub = Hub(servers=[alpha.config])
+
+    async def call() -> bool:
+        return (await hub.execute_tool("alpha:add")).success
+
+    assert asyncio.run(call())
+    with pytest.raises(HubClosed, match="another event loop"):
+        asyncio.run(call())
+    (server,) = alpha.pids
+    assert alive(server)
+    with warnings.catch_warnings():
+        # What the loop held that is over is found only now.
+        warnings.simplefilter("ignore", ResourceWarning)
+        asyncio.run(hub.close())
+        # Nobody else holds it.
+        vars(hub).clear()
+        gc.collect()
+    assert not alive(server)

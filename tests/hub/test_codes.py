@@ -8,7 +8,7 @@ from typing import Any
 
 from kumihimo import Hub
 from kumihimo.hub.errors import Code, HubError
-from tests.hub.hub_kit import NONE, READ, Scripted, run
+from tests.hub.hub_kit import NONE, READ, Scripted, StillTiming, run
 from tests.wire.client.client_kit import Peer, greets, http, result
 
 PROVOKED = {
@@ -76,6 +76,62 @@ def test_every_code_is_answered_with_a_message_and_whether_to_try_again(tmp_path
 
     run(provoke())
     assert set(PROVOKED) | ELSEWHERE == set(Code)
+
+
+def test_a_program_that_is_not_there_is_told_at_once_and_not_tried_again(tmp_path: Path) -> None:
+    there = tmp_path / "no-program"
+    there.write_text("text")
+    servers = [
+        {"name": "none", "command": "no-such-program"},
+        {"name": "nowhere", "command": "true", "cwd": str(tmp_path / "nowhere")},
+        {"name": "text", "command": str(there)},
+    ]
+
+    async def call() -> None:
+        timing = StillTiming()
+        async with Hub(servers=servers, timing=timing) as hub:
+            for server in servers:
+                answer = await hub.execute_tool(f"{server['name']}:any")
+                assert answer.error is not None
+                assert (answer.error.code, answer.error.retryable) == (Code.CONNECTION_FAILED, False)
+                assert answer.metadata.attempts == 1
+            assert timing.slept == []
+
+    run(call())
+
+
+def test_how_long_a_server_wants_to_be_left_alone_is_told_the_first_time_already(tmp_path: Path) -> None:
+    async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        if request["method"] == "tools/list":
+            writer.write(http(result(request, tools=[{"name": "busy", "inputSchema": {"type": "object"}}])))
+        else:
+            writer.write(http(b"no", status="429 Too Many Requests", more="Retry-After: 3\r\n"))
+
+    async def call() -> None:
+        async with (
+            greets(then).listening() as url,
+            Hub(servers=[{"name": "web", "url": url.url, "retryPolicy": NONE}], timing=StillTiming()) as hub,
+        ):
+            error = (await hub.execute_tool("web:busy")).error
+            assert error is not None
+            assert error.code is Code.RATE_LIMIT_EXCEEDED
+            assert error.details is not None
+            assert error.details["retryAfterMs"] == 3000
+
+    run(call())
+
+
+def test_a_time_that_is_over_is_told_as_it_was_given(tmp_path: Path) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "never", "does": "never"})
+
+    async def call() -> None:
+        async with Hub(servers=[alpha.config]) as hub:
+            # Some of it goes while the server starts.
+            error = (await hub.execute_tool("alpha:never", timeout_ms=1500)).error
+            assert error is not None
+            assert "no answer within 1.5 s" in error.message
+
+    run(call())
 
 
 def test_a_code_that_a_later_try_may_mend_is_retryable() -> None:

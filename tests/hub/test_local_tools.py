@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from kumihimo import Hub
 from kumihimo.hub.errors import Code
 from kumihimo.hub.results import Answer
-from tests.hub.hub_kit import run
+from tests.hub.hub_kit import Scripted, run
 
 
 def code(answer: Answer) -> Code | None:
@@ -83,5 +84,48 @@ def test_who_waits_for_a_tool_of_the_program_can_be_cancelled() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await waiting
             await ended.wait()
+
+    run(called())
+
+
+def test_what_a_tool_of_the_program_brings_along_to_be_asked_is_asked_in_either_spelling() -> None:
+    class Tool:
+        name = "drop"
+
+        def execute(self, params: Any) -> str:
+            return f"dropped {params['x']}"
+
+        def canExecute(self, params: Any) -> bool:  # noqa: N802 - as the design has it
+            return params["x"] > 0
+
+    async def called() -> None:
+        async with Hub() as hub:
+            hub.register_tool(Tool())
+            assert code(await hub.execute_tool("drop", {"x": 0})) is Code.CANNOT_EXECUTE
+            assert (await hub.execute_tool("drop", {"x": 1})).data == "dropped 1"
+
+    run(called())
+
+
+def test_a_server_that_is_called_as_the_program_itself_hides_none_of_its_tools(tmp_path: Path) -> None:
+    server = Scripted(tmp_path, "local", {"name": "mine"}, {"name": "theirs"})
+
+    async def called() -> None:
+        async with Hub(servers=[server.config]) as hub:
+            hub.register_tool({"name": "mine", "execute": lambda _: "the program's"})
+            for name in ("mine", "local:mine"):
+                assert (await hub.execute_tool(name)).data == "the program's"
+            assert (await hub.execute_tool("local:theirs")).success
+            assert (await hub.execute_tool("theirs")).success
+            assert (server.calls("mine"), server.calls("theirs")) == (0, 2)
+
+    run(called())
+
+
+def test_a_tool_of_the_program_has_the_time_of_the_options_where_it_was_given_none() -> None:
+    async def called() -> None:
+        async with Hub(options={"timeout": 30}) as hub:
+            hub.register_tool({"name": "long", "execute": lambda _: asyncio.sleep(1000)})
+            assert code(await hub.execute_tool("long")) is Code.TIMEOUT
 
     run(called())

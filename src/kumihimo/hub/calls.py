@@ -18,7 +18,7 @@ from kumihimo.hub.call import Call
 from kumihimo.hub.errors import Code, HubError, unknown_server
 from kumihimo.hub.lists import Lists
 from kumihimo.hub.live import Live
-from kumihimo.hub.local import LocalTool, asked, carry_out
+from kumihimo.hub.local import LocalTool, asked, carry_out, gate_of, local_tool
 from kumihimo.hub.naming import Names, Reference, not_found
 from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.registry import Registry
@@ -30,14 +30,16 @@ from kumihimo.hub.statistics import Counts
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import CanExecute, Tool
 from kumihimo.hub.upstream import Upstream, require_no_memory
-from kumihimo.wire.client.errors import ClientError, ConnectionFailed
+from kumihimo.wire.client.errors import ClientError, ConnectionFailed, TimedOut
 from kumihimo.wire.errors import RpcError
 
 
 class Calls:
-    """`gates` are asked, by a tool's full name, before it is called."""
+    """`gates` are asked before a tool of their name is called; a bare name means it wherever it is."""
 
-    def __init__(self, registry: Registry, lists: Lists, cache: Cache, timing: Timing) -> None:
+    def __init__(self, registry: Registry, lists: Lists, cache: Cache, timing: Timing, timeout_ms: float) -> None:
+        # How long a tool of the program may take that was given no time.
+        self.timeout_ms = timeout_ms
         self.gates: dict[str, CanExecute] = {}
         self.local: dict[str, LocalTool] = {}
         self.counts: defaultdict[str, Counts] = defaultdict(Counts)
@@ -46,6 +48,19 @@ class Calls:
         self._names = Names(registry, lists, self.local)
         self._cache = cache
         self._timing = timing
+
+    def register(self, tool: Any, gate: CanExecute | None) -> None:
+        """A tool of the program; or, by the name of a server's tool, what is asked before it is called."""
+        if isinstance(tool, str | Tool):
+            if gate is None:
+                raise ValueError("for a tool of a server, say what is asked before it is called")
+            self.gates[tool if isinstance(tool, str) else tool.name] = gate
+            return
+        made = local_tool(tool)
+        gate = gate or gate_of(tool)
+        self.local[made.short_name] = made
+        if gate is not None:
+            self.gates[made.name] = gate
 
     async def execute(self, call: Call, worktree: Path | None = None) -> Answer:
         """The answer, whatever happens; its data is JSON as it came."""
@@ -63,7 +78,7 @@ class Calls:
         if known is not None and known.is_open(now):
             return known
         reference = self._names.at_once(name)
-        if reference is None or self.gates:
+        if reference is None or self.gates or self._is_local(reference):
             return None
         try:
             upstream = self._permitted(reference, worktree, permission)
@@ -159,7 +174,7 @@ class Calls:
             _encoded(call)
             await self._check(call, tool)
             call.attempts = 1
-            return await carry_out(tool, call.params, call.timeout_ms / 1000 if call.timeout_ms else None)
+            return await carry_out(tool, call.params, (call.timeout_ms or self.timeout_ms) / 1000)
         upstream = self._permitted(reference, worktree, call.permission)
         arguments = _encoded(call)
         call.sent_bytes = len(memoryview(arguments))
@@ -185,11 +200,14 @@ class Calls:
         """`failed` is what came of a first try that was made already."""
         try:
             return await tries.perform(lambda: self._try(call, tries, upstream, reference, arguments, seconds), failed)
+        except HubError as error:
+            tries.count -= error.untried
+            raise
         finally:
             call.attempts = 0 if call.cached else tries.count
 
     def _is_local(self, reference: Reference) -> bool:
-        return reference.server == LocalTool.SERVER and reference.server not in self._registry
+        return reference.server == LocalTool.SERVER and reference.tool in self.local
 
     async def _try(
         self, call: Call, tries: Tries, upstream: Upstream, reference: Reference, arguments: Raw, seconds: float
@@ -236,6 +254,10 @@ class Calls:
             raw = await self._ask(call, live, tool, arguments, seconds)
         except ConnectionFailed:
             raise
+        except TimedOut as error:
+            # Some of its time may have gone before it was sent.
+            whole = TimedOut(self._seconds(call, upstream), delivered=error.delivered)
+            raise upstream.judge(live, whole) from error
         except (ClientError, RpcError) as error:
             raise upstream.judge(live, error) from error
         finally:
@@ -307,7 +329,7 @@ class Calls:
         await self._ask_gate(call, tool)
 
     async def _ask_gate(self, call: Call, tool: Tool) -> None:
-        gate = self.gates.get(tool.name)
+        gate = self.gates.get(tool.name) or self.gates.get(tool.short_name)
         if gate is not None:
             answer, error = await asked(gate, call.params)
             if error is not None or not answer:

@@ -2,6 +2,7 @@
 
 HubError       an answer: `code`, `message`, `details`, and whether trying again may help
 HubClosed      an exception: the hub was closed, nothing can be asked of it any more
+└── HubElsewhere   nothing can be asked of it here, since it lives on another event loop
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Code(StrEnum):
 
 # What a later try may mend. What a server has answered is its answer.
 PASSING = frozenset({Code.CONNECTION_FAILED, Code.CONNECTION_LOST, Code.TIMEOUT, Code.RATE_LIMIT_EXCEEDED})
+_BEFOREHAND = frozenset({Code.INVALID_PARAMS, Code.TOOL_NOT_FOUND, Code.CANNOT_EXECUTE})
 
 
 class HubError(Exception):
@@ -60,6 +62,11 @@ class HubError(Exception):
         self.retry_after_seconds = retry_after_seconds
         self.missing = missing or code in (Code.TOOL_NOT_FOUND, Code.RESOURCE_NOT_FOUND)
 
+    @property
+    def untried(self) -> bool:
+        """Whether the call was refused before anything was asked of its server."""
+        return not self.delivered and self.code in _BEFOREHAND
+
 
 def unknown_server(name: str, known: Iterable[str]) -> HubError:
     """`known` are those that the caller may know of."""
@@ -69,5 +76,12 @@ def unknown_server(name: str, known: Iterable[str]) -> HubError:
 
 
 class HubClosed(RuntimeError):
+    def __init__(self, reason: str = "the hub is closed: open one with `async with Hub(...) as hub`") -> None:
+        super().__init__(reason)
+
+
+class HubElsewhere(HubClosed):
     def __init__(self) -> None:
-        super().__init__("the hub is closed: open one with `async with Hub(...) as hub`")
+        super().__init__(
+            "the hub was used on another event loop, where its sessions are: use it within one `asyncio.run`, or open another hub"
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kumihimo.hub.errors import Code, HubError
 from kumihimo.wire.client.authorization.errors import LoginNeeded
 from kumihimo.wire.client.errors import BadAnswer, ClientError, ConnectionFailed, ConnectionLost, Refused, TimedOut
@@ -34,12 +36,18 @@ def fault(error: ClientError | RpcError, server: str) -> HubError:
         code = _ANSWERED.get(error.code, Code.EXECUTION_FAILED)
         return HubError(code, f"{server}: {error.message}", details, delivered=True)
     login = f". Log in with `kumi hub login {server}`." if isinstance(error, LoginNeeded) else ""
+    wait = error.retry_after_seconds if isinstance(error, Refused) else None
+    details: dict[str, Any] = {"server": server}
+    if isinstance(error, Refused):
+        details["status"] = error.status
+    if wait is not None:
+        details["retryAfterMs"] = round(wait * 1000)
     return HubError(
         _code(error),
         f"{server}: {error.reason}{login}",
-        {"server": server, **({"status": error.status} if isinstance(error, Refused) else {})},
+        details,
         unclear=error.delivered,
-        retry_after_seconds=error.retry_after_seconds if isinstance(error, Refused) else None,
+        retry_after_seconds=wait,
     )
 
 
@@ -47,7 +55,7 @@ def unreachable(error: ClientError | RpcError, server: str) -> HubError:
     """Why there is no session with a server. Whatever was said meanwhile, no call was."""
     told = fault(error, server)
     code = told.code if told.code in (Code.PERMISSION_DENIED, Code.RATE_LIMIT_EXCEEDED) else Code.CONNECTION_FAILED
-    final = isinstance(error, Refused) and error.status not in _PASSING_STATUSES
+    final = error.final if isinstance(error, ConnectionFailed) else _stays(error)
     return HubError(
         code,
         told.message,
@@ -55,6 +63,10 @@ def unreachable(error: ClientError | RpcError, server: str) -> HubError:
         retryable=False if final else None,
         retry_after_seconds=told.retry_after_seconds,
     )
+
+
+def _stays(error: ClientError | RpcError) -> bool:
+    return isinstance(error, Refused) and error.status not in _PASSING_STATUSES
 
 
 def _code(error: ClientError) -> Code:

@@ -15,11 +15,11 @@ from kumihimo.hub.call import NOBODY, Asking, Call, written
 from kumihimo.hub.calls import Calls
 from kumihimo.hub.configuration import Options
 from kumihimo.hub.configuration_file import Configuration
-from kumihimo.hub.errors import Code, HubClosed, HubError, unknown_server
+from kumihimo.hub.errors import Code, HubClosed, HubElsewhere, HubError, unknown_server
 from kumihimo.hub.guardian import VARIABLE, Guardian
 from kumihimo.hub.lists import Lists
 from kumihimo.hub.live import Live
-from kumihimo.hub.local import CancelledItself, local_tool
+from kumihimo.hub.local import CancelledItself
 from kumihimo.hub.offers import Offers, texts_of
 from kumihimo.hub.permission import EVERYTHING, Permission
 from kumihimo.hub.registry import Registry
@@ -71,9 +71,11 @@ class Hub:
         )  # fmt: skip
         self._lists = Lists(self._registry, self._timing, settling)
         self._lists.on_late = self._tell_changed
-        self._calls = Calls(self._registry, self._lists, self._cache, self._timing)
+        self._calls = Calls(self._registry, self._lists, self._cache, self._timing, self.options.timeout)
         self._offers = Offers(self._registry, self._lists, self._cache, self._timing)
         self._closed = False
+        # Its sessions live on the loop where it was first used, and end with that.
+        self._loop: asyncio.AbstractEventLoop | None = None
         # What is wrong with the files of its servers since they were read, for who looks after those.
         self.problem: str | None = None
         self._ending: set[asyncio.Task[None]] = set()
@@ -104,6 +106,10 @@ class Hub:
     async def close(self) -> None:
         """End every session, and every server that was started. Calls under way are answered as failed."""
         self._closed = True
+        if self._loop not in (None, asyncio.get_running_loop()):
+            # Nobody there hears anything any more: whatever was started is found by its mark.
+            await self._guardian.close()
+            return
         try:
             await asyncio.gather(self._registry.close(), self._lists.close(), *self._ending)
         finally:
@@ -126,6 +132,7 @@ class Hub:
         """Have these servers from now on. Those that are as they were keep their sessions."""
         self._open()
         self.options = configuration.options
+        self._calls.timeout_ms = self.options.timeout
         wanted = {definition.name: definition for definition in configuration.servers}
         gone: list[Upstream] = []
         for name in self._registry.names:
@@ -209,19 +216,7 @@ class Hub:
         """A tool of the program itself, a table or an object with a name and `execute`; or, with the name of a server's
         tool or the Tool itself, what is asked with its arguments before each call."""
         self._open()
-        if isinstance(tool, str | Tool):
-            if can_execute is None:
-                raise ValueError("for a tool of a server, say what is asked before it is called")
-            self._calls.gates[tool if isinstance(tool, str) else tool.name] = can_execute
-            return
-        made = local_tool(tool)
-        gate = can_execute or getattr(tool, "can_execute", None)
-        if isinstance(tool, Mapping):
-            table = cast("Mapping[str, Any]", tool)
-            gate = gate or table.get("can_execute") or table.get("canExecute")
-        self._calls.local[made.short_name] = made
-        if gate is not None:
-            self._calls.gates[made.name] = gate
+        self._calls.register(tool, can_execute)
 
     async def list_tools(self, server: str | None = None, *, worktree: Path | None = None) -> list[Tool]:
         """The tools that may be called. A server that can't be asked within its timeout has none, unless it alone was
@@ -276,7 +271,8 @@ class Hub:
 
     def perform(self, call: Call, *, worktree: Path | None = None) -> Awaitable[Answer]:
         """The same, with data of a server as the JSON that it sent: for whoever sends it on."""
-        self._open()
+        if self._closed:
+            raise HubClosed
         return self._calls.execute(call, worktree)
 
     def route(
@@ -379,6 +375,14 @@ class Hub:
     def _open(self) -> None:
         if self._closed:
             raise HubClosed
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            # Some of it may be asked where there is none.
+            return
+        self._loop = self._loop or loop
+        if self._loop is not loop:
+            raise HubElsewhere
 
     def _known(self, name: str) -> None:
         if name not in self._registry:

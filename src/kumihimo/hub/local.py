@@ -50,6 +50,15 @@ def local_tool(tool: Any) -> LocalTool:
     return LocalTool(given, execute)
 
 
+def gate_of(tool: Any) -> Any:
+    """What such a tool itself brings along to be asked before it is called."""
+    names = ("can_execute", "canExecute")
+    if isinstance(tool, Mapping):
+        table = cast("Mapping[str, Any]", tool)
+        return next((table[name] for name in names if table.get(name) is not None), None)
+    return next((found for name in names if (found := getattr(tool, name, None)) is not None), None)
+
+
 async def carry_out(tool: LocalTool, params: Any, seconds: float | None = None) -> Any:
     """Its data. It may answer data, or success and data as a server's tool does, or what the hub has answered to it. HubError
     where it fails, or takes longer than it may; CancelledItself where it breaks in a way that would end who called it."""

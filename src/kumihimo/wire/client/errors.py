@@ -23,8 +23,11 @@ class ClientError(Exception):
 
 
 class ConnectionFailed(ClientError):
-    def __init__(self, reason: str) -> None:
+    """`final` where it will be so the next time as well, unless somebody mends something."""
+
+    def __init__(self, reason: str, *, final: bool = False) -> None:
         super().__init__(reason, delivered=False)
+        self.final = final
 
 
 class ConnectionLost(ClientError):

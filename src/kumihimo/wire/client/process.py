@@ -20,7 +20,8 @@ async def start(command: Command) -> ServerProcess:
     try:
         return ServerProcess(await asyncio.shield(asyncio.wrap_future(spawning)), command.grace_seconds)
     except (OSError, ValueError) as error:
-        raise ConnectionFailed(why_not_started(error, command)) from error
+        final = isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError)
+        raise ConnectionFailed(why_not_started(error, command), final=final) from error
     except asyncio.CancelledError:
         # It can't be called back any more, and must not be left when it is there. A thread ends it, which nobody can call back.
         await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, _discard, spawning))
