@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ from kumihimo import Hub
 from kumihimo.hub.call import Call
 from kumihimo.hub.errors import Code, HubClosed, HubError
 from kumihimo.hub.results import Answer
-from tests.hub.hub_kit import READ, Scripted, alive, run
+from tests.hub.hub_kit import READ, Scripted, run
 
 ADD = {
     "type": "object",
@@ -396,25 +394,3 @@ def test_whoever_names_a_server_that_is_not_there_is_told_which_there_are(tmp_pa
             assert "`kumi hub tools`" in missing.message
 
     run(calls())
-
-
-def test_a_hub_lives_on_one_event_loop_and_can_be_closed_on_another(tmp_path: Path) -> None:
-    alpha = Scripted(tmp_path, "alpha", {"name": "add"})
-    hub = Hub(servers=[alpha.config])
-
-    async def call() -> bool:
-        return (await hub.execute_tool("alpha:add")).success
-
-    assert asyncio.run(call())
-    with pytest.raises(HubClosed, match="another event loop"):
-        asyncio.run(call())
-    (server,) = alpha.pids
-    assert alive(server)
-    with warnings.catch_warnings():
-        # What the loop held that is over is found only now.
-        warnings.simplefilter("ignore", ResourceWarning)
-        asyncio.run(hub.close())
-        # Nobody else holds it.
-        vars(hub).clear()
-        gc.collect()
-    assert not alive(server)

@@ -64,6 +64,13 @@ def test_a_guardian_hears_no_signal_and_acts_when_the_hub_is_gone_without_a_word
     assert not alive(watch.charge)
 
 
+def test_a_hub_whose_guardian_was_stopped_does_not_wait_for_it(watch: Watch) -> None:
+    watch.process.send_signal(signal.SIGSTOP)
+    run(watch.guardian.close())
+    assert not alive(watch.charge)
+    assert watch.process.returncode == -signal.SIGKILL
+
+
 def test_of_several_who_are_ended_none_is_left_that_takes_its_time_to_go() -> None:
     """The system takes a while to tear down who has much memory; its environment is gone before that."""
     program = "import sys, time; held = bytearray(int(sys.argv[1])); print(flush=True); time.sleep(1000)"

@@ -11,8 +11,12 @@ import pytest
 from kumihimo import Hub
 from kumihimo.domain.errors import ConfigError
 from kumihimo.hub.errors import Code, HubError
+from kumihimo.hub.lists import Lists
+from kumihimo.hub.upstream import Upstream
+from kumihimo.wire.client.listing import Kind
 from tests.hub.hub_kit import Scripted, run
 from tests.hub.test_calling import ADD, code, said
+from tests.wire.client.client_kit import Peer, greets, http, result
 
 
 @pytest.mark.parametrize("filled", [[], None, {}, {"messages": None}])
@@ -108,3 +112,60 @@ def test_servers_of_another_shape_are_a_mistake(servers: Any) -> None:
                 await hub.register_server(servers)
 
     run(registered())
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("number", ["1e999", "1" * 5000])
+def test_an_answer_with_a_number_that_only_json_has_is_a_failure_and_raises_nothing(number: str, fails: bool) -> None:
+    body = '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"t","n":' + number + '}],"isError":%s}}'
+
+    async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        if request["method"] == "tools/list":
+            writer.write(http(result(request, tools=[{"name": "sum", "inputSchema": {"type": "object"}}])))
+        else:
+            writer.write(http((body % (request["id"], "true" if fails else "false")).encode()))
+
+    async def calls() -> None:
+        async with greets(then).listening() as url, Hub(servers=[{"name": "web", "url": url.url}]) as hub:
+            answer = await hub.execute_tool("web:sum")
+            assert code(answer) is Code.EXECUTION_FAILED
+            assert answer.metadata.attempts == 1
+
+    run(calls())
+
+
+def test_arguments_that_are_nested_too_deeply_to_be_checked_are_refused(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "string"}, "y": {"type": "array", "uniqueItems": True}}}
+    alpha = Scripted(tmp_path, "alpha", {"name": "deep", "inputSchema": schema})
+    nested: Any = 1
+    for _ in range(300):
+        nested = [nested]
+
+    async def calls() -> None:
+        async with Hub(servers=[alpha.config]) as hub:
+            for params in ({"x": nested}, {"y": [nested, nested]}):
+                assert code(await hub.execute_tool("alpha:deep", params)) is Code.INVALID_PARAMS
+                assert not await hub.can_execute("alpha:deep", params)
+            assert alpha.calls("deep") == 0
+
+    run(calls())
+
+
+def test_a_mistake_of_ours_with_the_list_of_one_server_takes_the_lists_of_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alpha, beta = (Scripted(tmp_path, name, {"name": "echo"}) for name in ("alpha", "beta"))
+    alone = Lists.alone
+
+    async def broken(lists: Lists, upstream: Upstream, kind: Kind) -> Any:
+        if upstream.name == "alpha":
+            raise KeyError("a mistake of ours")
+        return await alone(lists, upstream, kind)
+
+    monkeypatch.setattr(Lists, "alone", broken)
+
+    async def lists() -> None:
+        async with Hub(servers=[alpha.config, beta.config]) as hub:
+            assert [tool.name for tool in await hub.list_tools()] == ["beta:echo"]
+
+    run(lists())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
@@ -324,3 +325,61 @@ def test_what_can_not_be_had_is_refused_with_a_reason(config: dict[str, Any]) ->
             assert "alpha" in error.message
 
     run(refused())
+
+
+def test_a_session_that_nobody_waits_for_any_more_makes_room_as_soon_as_it_is_there(tmp_path: Path) -> None:
+    slow = Scripted(tmp_path, "slow", {"name": "echo"}, greeting=str(tmp_path / "go"), config={"retryPolicy": NONE})
+    other = Scripted(tmp_path, "other", {"name": "echo"}, config={"retryPolicy": NONE})
+
+    async def crowded() -> None:
+        async with Hub(servers=[slow.config, other.config], options={"maxConnections": 1}) as hub:
+            late = await hub.execute_tool("slow:echo", timeout_ms=50)
+            assert late.error is not None
+            waiting = asyncio.ensure_future(hub.execute_tool("other:echo"))
+            await until(lambda: bool(slow.pids))
+            (tmp_path / "go").touch()
+            assert (await waiting).success
+
+    run(crowded())
+
+
+def test_a_session_that_is_opened_anew_while_the_last_opening_is_called_off_keeps_its_room(tmp_path: Path) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "echo"}, greeting=str(tmp_path / "go"))
+    beta = Scripted(tmp_path, "beta", {"name": "echo"})
+
+    async def crowded() -> None:
+        async with Hub(servers=[alpha.config, beta.config], options={"maxConnections": 1}) as hub:
+            first = asyncio.ensure_future(hub.execute_tool("alpha:echo"))
+            await until(lambda: len(alpha.pids) == 1)
+            ending = asyncio.ensure_future(hub.disconnect("alpha"))
+            second = asyncio.ensure_future(hub.execute_tool("alpha:echo"))
+            await ending
+            (tmp_path / "go").touch()
+            await asyncio.gather(first, second)
+            assert second.result().success
+            assert (await hub.execute_tool("beta:echo")).success
+            assert [hub.is_connected(name) for name in ("alpha", "beta")] == [False, True]
+
+    run(crowded())
+
+
+def test_where_no_guardian_can_be_started_no_server_is_and_it_is_said_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alpha = Scripted(tmp_path, "alpha", {"name": "echo"}, config={"retryPolicy": NONE})
+
+    def refuse() -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    async def calls() -> None:
+        async with Hub(servers=[alpha.config]) as hub:
+            with monkeypatch.context() as patched:
+                patched.setattr(hub._registry, "_before_start", refuse)
+                error = (await hub.execute_tool("alpha:echo")).error
+                assert error is not None
+                assert error.code is Code.CONNECTION_FAILED
+                assert "Too many open files" in error.message
+                assert alpha.pids == []
+            assert (await hub.execute_tool("alpha:echo")).success
+
+    run(calls())

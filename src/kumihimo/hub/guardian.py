@@ -15,9 +15,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kumihimo.engine.processes.wrapper import HUB_MARKER
 from kumihimo.hub.guardian_program import end_marked
 
-VARIABLE = "KUMI_HUB_MARK"
+VARIABLE = HUB_MARKER
+_PATIENCE_SECONDS = 2.0
 _PROGRAM = Path(__file__).with_name("guardian_program.py")
 # A shell waits, and becomes the program when there is something to do: it is there at once and takes next to nothing, while
 # an interpreter would start at the same time as the servers and keep them waiting. The hub is who hears signals.
@@ -45,6 +47,8 @@ class Guardian:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             bufsize=0,
+            # In a server of another hub it is not one of that hub's processes: killed with them it could end nobody.
+            env={name: value for name, value in os.environ.items() if name != VARIABLE},
         )
 
     async def close(self) -> None:
@@ -61,4 +65,9 @@ class Guardian:
             with contextlib.suppress(BrokenPipeError):
                 # It may have been killed: what it is there for is done.
                 line.write(b"over\n")
-        process.wait()
+        try:
+            process.wait(_PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            # Somebody has stopped it. What it is there for is done.
+            process.kill()
+            process.wait()

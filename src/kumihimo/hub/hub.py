@@ -31,7 +31,7 @@ from kumihimo.hub.settling import PROGRAM, Settling
 from kumihimo.hub.statistics import Counts
 from kumihimo.hub.timing import Timing
 from kumihimo.hub.tools import CanExecute, Table, Tool
-from kumihimo.hub.upstream import State, Upstream, require_no_memory
+from kumihimo.hub.upstream import Upstream, require_no_memory
 
 
 class Hub:
@@ -191,24 +191,7 @@ class Hub:
     def servers(self) -> list[Table]:
         """Every server with its state; one that nobody has needed yet is idle."""
         self._open()
-        found: list[Table] = []
-        for name in self._registry.names:
-            config = self._registry.definition(name).config
-            instances = [upstream for upstream in self._registry.upstreams if upstream.name == name]
-            first = next(
-                (upstream for upstream in instances if upstream.connected), instances[0] if instances else None
-            )
-            found.append(
-                {
-                    "name": name,
-                    "transport": config.transport,
-                    "state": first.state if first else State.IDLE,
-                    "inFlight": sum(upstream.in_flight for upstream in instances),
-                    "starts": sum(upstream.starts for upstream in instances),
-                    "error": first.trouble if first else None,
-                }
-            )
-        return found
+        return self._registry.states()
 
     # Tools
 

@@ -4,6 +4,7 @@ it would not say so, for the time that it has put on the list, or for a minute."
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from kumihimo.wire.client.errors import ClientError
 from kumihimo.wire.client.listing import Kind
 from kumihimo.wire.errors import METHOD_NOT_FOUND, RpcError
 
+_log = logging.getLogger(__name__)
 SECONDS = 60.0
 # A list that is good for no time at all would have to be asked for before every call.
 LEAST_SECONDS = 1.0
@@ -152,6 +154,9 @@ class Lists:
             return await self.alone(upstream, kind)
         except HubError as error:
             return error
+        except Exception as fault:  # noqa: BLE001 - a mistake of ours with one server must not take the lists of all others
+            _log.warning("the list of %s", upstream.name, exc_info=fault)
+            return HubError(Code.EXECUTION_FAILED, f"{upstream.name}: its list can't be read: {fault}")
 
     def _tell_of_late(self, task: asyncio.Task[_Found]) -> None:
         if not task.cancelled() and task.exception() is None and not isinstance(task.result(), HubError):

@@ -11,7 +11,8 @@ from kumihimo.hub.configuration_file import Definition
 from kumihimo.hub.errors import Code, HubError
 from kumihimo.hub.live import Live
 from kumihimo.hub.timing import Timing
-from kumihimo.hub.upstream import Upstream
+from kumihimo.hub.tools import Table
+from kumihimo.hub.upstream import State, Upstream
 
 
 class Registry:
@@ -83,6 +84,27 @@ class Registry:
             )
         return found
 
+    def states(self) -> list[Table]:
+        """Every server and how it is; one that nobody has needed yet is idle."""
+        found: list[Table] = []
+        for name in self.names:
+            config = self.definition(name).config
+            instances = [upstream for upstream in self.upstreams if upstream.name == name]
+            first = next(
+                (upstream for upstream in instances if upstream.connected), instances[0] if instances else None
+            )
+            found.append(
+                {
+                    "name": name,
+                    "transport": config.transport,
+                    "state": first.state if first else State.IDLE,
+                    "inFlight": sum(upstream.in_flight for upstream in instances),
+                    "starts": sum(upstream.starts for upstream in instances),
+                    "error": first.trouble if first else None,
+                }
+            )
+        return found
+
     async def close(self) -> None:
         upstreams = list(self._upstreams.values())
         self._upstreams.clear()
@@ -107,4 +129,11 @@ class Registry:
                     await self._freed.wait()
             newcomer.has_room = True
             if newcomer.config.transport == "stdio":
-                self._before_start()
+                self._watch_over(newcomer)
+
+    def _watch_over(self, newcomer: Upstream) -> None:
+        try:
+            self._before_start()
+        except OSError as error:
+            reason = f"{newcomer.name}: no process can be started: {error.strerror or error}"
+            raise HubError(Code.CONNECTION_FAILED, reason, {"server": newcomer.name}) from error

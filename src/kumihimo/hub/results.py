@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import msgspec
@@ -37,10 +38,14 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: Metadata
 
     def decoded(self) -> Answer:
-        """The same with its data as Python values."""
-        return (
-            msgspec.structs.replace(self, data=msgspec.json.decode(self.data)) if isinstance(self.data, Raw) else self
-        )
+        """The same with its data as Python values. A failure where they can't be had: there are numbers that only JSON has."""
+        if not isinstance(self.data, Raw):
+            return self
+        try:
+            return msgspec.structs.replace(self, data=msgspec.json.decode(self.data))
+        except UNREADABLE as error:
+            reason = f"what the server answered can't be read here: {error}"
+            return failed(HubError(Code.EXECUTION_FAILED, reason, delivered=True), self.metadata)
 
 
 def succeeded(data: Any, metadata: Metadata) -> Answer:
@@ -108,6 +113,9 @@ def reply_of(raw: Raw, tool: str, server: str) -> ToolReply:
             delivered=True,
         )
     if reply.is_error:
-        details = {"server": server, "content": msgspec.json.decode(reply.content)}
+        details: dict[str, Any] = {"server": server}
+        with contextlib.suppress(*UNREADABLE):
+            # What can't be read is left out: that it failed is said all the same.
+            details["content"] = msgspec.json.decode(reply.content)
         raise HubError(Code.EXECUTION_FAILED, reply.text or f"{tool} failed", details, delivered=True)
     return reply

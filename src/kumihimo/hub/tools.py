@@ -9,6 +9,7 @@ from typing import Any, cast
 import jsonschema_rs
 
 from kumihimo.hub.errors import Code, HubError
+from kumihimo.hub.schema_size import is_boundless
 
 Table = dict[str, Any]
 CanExecute = Callable[[Any], "bool | Awaitable[bool]"]
@@ -43,7 +44,10 @@ class Tool:
 
     @cached_property
     def _validator(self) -> Any:
-        """None where its schema is none: then the server is the only judge of its arguments."""
+        """None where its schema is none, or one that nobody could ever carry out: then the server is the only judge of its
+        arguments."""
+        if is_boundless(self.input_schema):
+            return None
         for make in (jsonschema_rs.validator_for, jsonschema_rs.Draft202012Validator):
             try:
                 # Offline: a schema must not make us fetch what it names.
@@ -58,13 +62,16 @@ class Tool:
         if not isinstance(params, dict):
             raise HubError(Code.INVALID_PARAMS, f"{self.name}: the arguments are an object, by their names")
         validator = self._validator
-        if validator is None or validator.is_valid(params):
+        try:
+            mistakes = [] if validator is None else _mistakes(validator, cast("Table", params))
+        except ValueError as error:
+            raise HubError(
+                Code.INVALID_PARAMS,
+                f"{self.name}: the arguments are nested too deeply to be checked ({error}). Nothing was sent.",
+                {"server": self.server},
+            ) from error
+        if not mistakes:
             return
-        mistakes: list[Table] = []
-        for error in validator.iter_errors(params):
-            mistakes.append({"path": list(error.instance_path), "message": error.message[:500]})
-            if len(mistakes) == _TOLD_MISTAKES:
-                break
         first = mistakes[0]
         place = ".".join(map(str, first["path"]))
         raise HubError(
@@ -72,3 +79,14 @@ class Tool:
             f"{self.name}: {first['message']}{f' (at {place})' if place else ''}. Nothing was sent.",
             {"server": self.server, "mistakes": mistakes},
         )
+
+
+def _mistakes(validator: Any, params: Table) -> list[Table]:
+    if validator.is_valid(params):
+        return []
+    mistakes: list[Table] = []
+    for error in validator.iter_errors(params):
+        mistakes.append({"path": list(error.instance_path), "message": error.message[:500]})
+        if len(mistakes) == _TOLD_MISTAKES:
+            break
+    return mistakes

@@ -265,7 +265,9 @@ class Upstream:
             await self._make_room(self)
             live = Live(await self._reach())
         except BaseException as error:
-            self._leave_room()
+            if self._opening is asyncio.current_task():
+                # Whoever was called off has left it already, and it may be another's by now.
+                self._leave_room()
             if isinstance(error, HubError):
                 self._failed(error)
             raise
@@ -276,6 +278,9 @@ class Upstream:
         self.problem = None
         self.late_until = 0.0
         self._listening = asyncio.get_running_loop().create_task(self._listen(live), name=f"hear {self.name}")
+        if not self.in_flight:
+            # Nobody waits for it any more, and somebody may wait for its room.
+            self._on_idle()
         return live
 
     def _leave_room(self) -> None:

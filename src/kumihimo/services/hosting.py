@@ -91,18 +91,19 @@ def _spawn(settings: Settings, arguments: Sequence[str]) -> tuple[subprocess.Pop
     """The process, and where in the log its own words begin."""
     # Here, and not above: a door asks for a host process often and seldom starts one.
     from kumihimo.engine.agents.client import TOKEN_VARIABLE
-    from kumihimo.engine.processes.wrapper import MARKER
+    from kumihimo.engine.processes.wrapper import HUB_MARKER, MARKER
 
     settings.state_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     log = settings.state_folder / LOG
     with log.open("ab") as output:
         begin = output.tell()
-        # Away from the folder of whoever needs it: it lives longer than they do. One that is started from inside a run is
-        # not part of that run.
+        # Away from the folder of whoever needs it: it lives longer than they do. One that is started from inside a run, or by
+        # a server of a hub, is not part of that.
+        left_behind = (MARKER, TOKEN_VARIABLE, HUB_MARKER)
         child = subprocess.Popen(
             [sys.executable, "-m", "kumihimo", "--db", settings.database, "up", *arguments],
             stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd=settings.state_folder,
-            env={name: value for name, value in os.environ.items() if name not in (MARKER, TOKEN_VARIABLE)},
+            env={name: value for name, value in os.environ.items() if name not in left_behind},
         )  # fmt: skip
     _begun[settings.state_folder] = child
     return child, begin

@@ -30,7 +30,7 @@ from kumihimo.engine.agents.starting import SpawnFailed, client_named, lay_out, 
 from kumihimo.engine.processes import identity, tree
 from kumihimo.engine.processes.capture import strike_out
 from kumihimo.engine.processes.secrets import secrets_in
-from kumihimo.engine.processes.wrapper import MARKER, Ended, RunFolder
+from kumihimo.engine.processes.wrapper import HUB_MARKER, MARKER, Ended, RunFolder
 from kumihimo.services.board import Board
 from kumihimo.services.definitions import defined
 from kumihimo.services.projects import Place
@@ -115,6 +115,7 @@ class _Session:
         start = self._client.start_approved(order) if run.auto else self._client.attend(order)
         token = board.tokens.issue(Token("run", run.agent_id, run.project_id, run.id))
         environment = {**os.environ, **start.environment, **own.env, MARKER: run.id, TOKEN_VARIABLE: token}
+        environment.pop(HUB_MARKER, None)
         environment["PWD"] = str(order.working_directory)
         self._secrets = secrets_in(environment)
         self._observer = Observer(run.id, self._client.reader())

@@ -23,6 +23,9 @@ from kumihimo.engine.processes.identity import host, proven_dead
 
 # Every process of a run carries this in its environment, with the run's id: so a daemon is found that left its parents.
 MARKER = "KUMI_RUN"
+# Every process of the servers of a hub carries this one, and ends with the hub. Hosts and agents live longer than whoever has
+# started them, also where that is such a server.
+HUB_MARKER = "KUMI_HUB_MARK"
 # Every shell that may become a wrapper carries this one. A host process may itself have been started by an agent, and its
 # runs are not of that agent's run.
 NURSERY = "KUMI_NURSERY"

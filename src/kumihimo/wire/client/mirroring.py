@@ -32,7 +32,7 @@ class Mirroring:
             if isinstance(name, str) and isinstance(schema, dict):
                 try:
                     self._known[name] = _mirrored(cast("dict[str, Any]", schema))
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:
                     _log.warning("the tool %r is left out of what its server offers: %s", name[:100], error)
                     continue
             good.append(tool)
