@@ -294,7 +294,7 @@ def test_what_is_no_name_and_no_batch_is_said_to_be_none() -> None:
                 with pytest.raises(HubError, match="a list of") as no_batch:
                     await hub.execute_parallel(wrong)
                 assert no_batch.value.code is Code.INVALID_REQUEST
-            for wrong in ("x", 2.5, True, []):
+            for wrong in ("x", 2.5, True, [], 0, -1):
                 with pytest.raises(HubError, match="max_parallel is a whole number"):
                     await hub.execute_parallel([], max_parallel=wrong)
 

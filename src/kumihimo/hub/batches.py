@@ -17,7 +17,7 @@ def require(calls: object, most: object) -> None:
     """HubError where it is no batch."""
     if not _is_list(calls):
         raise HubError(Code.INVALID_REQUEST, f"A batch is a list of {{tool, params}}, and not {repr(calls)[:80]}.")
-    if most is not None and (not isinstance(most, int) or isinstance(most, bool)):
+    if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
         raise HubError(Code.INVALID_REQUEST, f"max_parallel is a whole number above 0, and not {repr(most)[:80]}.")
 
 

@@ -304,7 +304,7 @@ class Hub:
             given = cast("Mapping[str, Any]", call)
             return await execute(given["tool"], given.get("params"), given.get("timeout_ms"))
 
-        most = self.options.max_parallel if max_parallel is None else max(1, max_parallel)
+        most = self.options.max_parallel if max_parallel is None else max_parallel
         return await batches.perform(calls, most, one)
 
     @property
