@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from kumihimo.domain.errors import ConfigError
+from kumihimo.domain.ourselves import is_own
 from kumihimo.hub import marked
 from kumihimo.hub.configuration import Mistake, Options, ServerConfig, keys_of, options_of, server_of
 from kumihimo.hub.variables import PROJECT_ROOT, Undefined, expanded
@@ -62,12 +64,15 @@ def load(files: Sequence[Path], variables: Mapping[str, str], root: Path) -> Con
 
 
 def from_file(file: Path, variables: Mapping[str, str], root: Path) -> Configuration:
-    """ConfigError with file and line where there is a mistake."""
+    """ConfigError with file and line where there is a mistake. This program itself is passed over: its files are those of
+    other clients too, who have it, and an agent that reached it through the hub would be the owner."""
     found = marked.read(file)
-    return from_value(found.value, variables, root, found.where)
+    return from_value(found.value, variables, root, found.where, ourselves=False)
 
 
-def from_value(value: Any, variables: Mapping[str, str], root: Path, where: Where) -> Configuration:
+def from_value(
+    value: Any, variables: Mapping[str, str], root: Path, where: Where, *, ourselves: bool = True
+) -> Configuration:
     if value is None:
         return Configuration((), Options())
     if not isinstance(value, dict):
@@ -80,6 +85,8 @@ def from_value(value: Any, variables: Mapping[str, str], root: Path, where: Wher
     entries = _foreign(table["mcpServers"], where) if foreign else _listed(table.get("servers"), where)
     servers: dict[str, Definition] = {}
     for place, entry in entries:
+        if not ourselves and is_ourselves(entry, variables, root):
+            continue
         definition = define(entry, options, variables, root, where=where, place=place, foreign=foreign)
         if definition.name in servers:
             raise ConfigError(
@@ -106,6 +113,21 @@ def define(
     except Undefined as error:
         raise _undefined(error, where(error.path)) from None
     return Definition(config, variables, where(place))
+
+
+def is_ourselves(entry: Any, variables: Mapping[str, str], root: Path) -> bool:
+    """Looked at before anything else in it, which is for others to judge."""
+    if not isinstance(entry, dict):
+        return False
+    table = cast("dict[str, Any]", entry)
+    args = table.get("args")
+    words = [word for word in cast("list[Any]", args) if isinstance(word, str)] if isinstance(args, list) else []
+    texts = {key: text for key in ("command", "url") if isinstance(text := table.get(key), str)}
+    reached: dict[str, Any] = {**texts, "args": words}
+    # Where one has no value, what it is called without them may be enough.
+    with suppress(Undefined):
+        reached = expanded(reached, {**variables, PROJECT_ROOT: str(root)})
+    return is_own(str(table.get("name", "")), reached)
 
 
 def _undefined(error: Undefined, where: str) -> ConfigError:

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kumihimo.domain.ourselves import is_own
 from kumihimo.hub.configuration import Mistake, Options, ServerConfig, server_of
 from kumihimo.hub.foreign_clients import CLIENTS, Source, Unreadable, document
-from kumihimo.hub.foreign_entries import Unusable, entry_of, is_own
+from kumihimo.hub.foreign_entries import Unusable, entry_of
 from kumihimo.hub.foreign_variables import variables_in
 from kumihimo.hub.tools import Table
 

@@ -85,7 +85,7 @@ def add(call: Call, arguments: AddServer) -> ServerEntry:
     Secrets are better named than written: `--header 'Authorization=Bearer ${API_KEY}'`.
     """
     from kumihimo.hub.configuration import Mistake, Options, server_of
-    from kumihimo.hub.configuration_file import define
+    from kumihimo.hub.configuration_file import define, is_ourselves
     from kumihimo.hub.configuration_writing import add_server
     from kumihimo.hub.places import file_to_write
 
@@ -98,6 +98,9 @@ def add(call: Call, arguments: AddServer) -> ServerEntry:
         server_of(named, Options())
     except Mistake as mistake:
         raise InvalidValue(str(next(iter(mistake.path), "name")), "malformed", reason=mistake.reason) from None
+    if is_ourselves(named, os.environ, folder):
+        name = "url" if arguments.url else "command"
+        raise InvalidValue(name, "malformed", reason="that is Kumihimo itself, and a hub that had it would call itself")
     define(named, Options(), os.environ, folder, where=lambda _: str(file))
     add_server(file, arguments.name, entry)
     return ServerEntry(name=arguments.name, file=str(file))
