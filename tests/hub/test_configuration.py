@@ -136,6 +136,9 @@ options: {timeout: 9, retryPolicy: {initialDelay: 5, retryableErrors: [TIMEOUT]}
         (4, "servers:\n  - name: a\n    command: x\n    env:\n      1: one\n", "for env"),
         (4, "servers:\n  - name: a\n    command: x\n    retryPolicy: {maxRetrys: 1}\n", "Did you mean 'maxRetries'"),
         (4, "servers:\n  - name: a\n    command: x\n    sandbox: {name: x}\n", "'name' is not a setting."),
+        (4, "servers:\n  - name: a\n    command: x\n    deny: ['a:write']\n", "of this server: write 'write'"),
+        (6, "servers:\n  - name: a\n    command: x\n    deny:\n      - read\n      - wri*\n", "name each tool"),
+        (3, "servers:\n  - {name: a, command: x,\n     allow: ['*']}\n", "name each tool"),
         (1, "servers: &again [*again]\n", "table"),
         (4, "servers:\n  - name: a\n    command: x\n    args: &again [*again]\n", "args"),
     ],
@@ -156,6 +159,7 @@ def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, line: int, te
         (2, '{"mcpServers":\n [}', "JSON"),
         (3, '{"mcpServers": {"a": {"command": "x",\n"env": {\n"K": "${NOT_SET}"}}}}', "NOT_SET"),
         (2, '{"mcpServers": {\n"\\ud800": {"command": "x"}}}', "half of a sign"),
+        (3, '{"mcpServers": {\n"a": {"command": "x",\n"deny": ["a:write"]}}}', "write 'write'"),
         (2, '{"mcpServers": {\n"a": {"command": "x", "env": {"K": "\\udfff"}}}}', "half of a sign"),
     ],
 )

@@ -214,6 +214,7 @@ def _check(server: ServerConfig) -> None:
     if server.url and not server.url.startswith(_ADDRESSES[server.transport]):
         begins = " or ".join(sign for sign in _ADDRESSES[server.transport] if sign.endswith("//"))
         raise Mistake(("url",), f"'{server.url[:80]}' is no address on {server.transport}: it begins with {begins}")
+    _check_tools(server)
     if server.auth is not None:
         _check_auth(server, server.auth)
     if server.sandbox is not None:
@@ -223,6 +224,17 @@ def _check(server: ServerConfig) -> None:
             for index, folder in enumerate(folders):
                 if not folder.startswith(("/", "${")):
                     raise Mistake(("sandbox", key, index), f"'{folder}' is no absolute folder")
+
+
+def _check_tools(server: ServerConfig) -> None:
+    """What names no tool in the way that it is looked for would deny nothing, without a word."""
+    for key, names in (("allow", server.allow or ()), ("deny", server.deny)):
+        for index, name in enumerate(names):
+            bare = name.removeprefix(f"{server.name}:")
+            if "*" in name:
+                raise Mistake((key, index), f"'{name}' in {key} is no tool: name each tool, as '*' stands for none")
+            if bare != name:
+                raise Mistake((key, index), f"'{name}' in {key} is the tool '{bare}' of this server: write '{bare}'")
 
 
 def _check_auth(server: ServerConfig, auth: Auth) -> None:
