@@ -139,6 +139,8 @@ options: {timeout: 9, retryPolicy: {initialDelay: 5, retryableErrors: [TIMEOUT]}
         (4, "servers:\n  - name: a\n    command: x\n    deny: ['a:write']\n", "of this server: write 'write'"),
         (6, "servers:\n  - name: a\n    command: x\n    deny:\n      - read\n      - wri*\n", "name each tool"),
         (3, "servers:\n  - {name: a, command: x,\n     allow: ['*']}\n", "name each tool"),
+        (5, "servers:\n  - name: a\n    command: x\n    deny: [b]\n    deny: []\n", "'deny' is there twice, on line 4"),
+        (2, "servers: [{name: a, command: x}]\nservers: []\n", "'servers' is there twice"),
         (1, "servers: &again [*again]\n", "table"),
         (4, "servers:\n  - name: a\n    command: x\n    args: &again [*again]\n", "args"),
     ],
@@ -158,6 +160,8 @@ def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, line: int, te
         (3, '{\n"mcpServers": {\n"a": 5}}', "table"),
         (2, '{"mcpServers":\n [}', "JSON"),
         (3, '{"mcpServers": {"a": {"command": "x",\n"env": {\n"K": "${NOT_SET}"}}}}', "NOT_SET"),
+        (3, '{"mcpServers": {\n"a": {"command": "x"},\n"a": {"command": "y"}}}', "'a' is there twice, on line 2"),
+        (3, '{"mcpServers": {"a": {"command": "x",\n"deny": ["b"],\n"d\\u0065ny": []}}}', "'deny' is there twice"),
         (2, '{"mcpServers": {\n"\\ud800": {"command": "x"}}}', "half of a sign"),
         (3, '{"mcpServers": {\n"a": {"command": "x",\n"deny": ["a:write"]}}}', "write 'write'"),
         (2, '{"mcpServers": {\n"a": {"command": "x", "env": {"K": "\\udfff"}}}}', "half of a sign"),
@@ -168,6 +172,29 @@ def test_a_mistake_in_json_is_named_with_its_line_as_well(tmp_path: Path, line: 
         read(tmp_path, text, ".mcp.json")
     assert f".mcp.json:{line}:" in str(raised.value)
     assert says in str(raised.value)
+
+
+def test_what_is_merged_in_may_be_said_again(tmp_path: Path) -> None:
+    text = """\
+servers:
+  - &one {name: one, command: x, timeout: 5, env: &env {A: a}}
+  - {<<: *one, name: two, timeout: 6, env: {<<: *env, A: b}}
+  - <<: {command: y}
+    <<: {env: {A: c}}
+    name: three
+"""
+    found = [server.config for server in read(tmp_path, text).servers]
+    assert [(it.name, it.command, it.timeout, it.env) for it in found] == [
+        ("one", "x", 5, {"A": "a"}),
+        ("two", "x", 6, {"A": "b"}),
+        ("three", "y", 30000, {"A": "c"}),
+    ]
+
+
+def test_json_that_is_too_deep_for_lines_is_read_without_them(tmp_path: Path) -> None:
+    deep = "[" * 600 + "]" * 600
+    found = read(tmp_path, f'{{"mcpServers": {{"a": {{"command": "x"}}}}, "others": {deep}}}', ".mcp.json")
+    assert [server.name for server in found.servers] == ["a"]
 
 
 def test_a_file_that_says_the_same_again_and_again_is_read_in_no_time(tmp_path: Path) -> None:
