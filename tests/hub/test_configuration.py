@@ -79,12 +79,16 @@ def test_the_form_that_every_client_uses_is_read_and_what_others_keep_in_it_pass
                 "two": {"type": "streamable-http", "url": "https://example.test/mcp", "headers": {"H": "${B:-none}"}},
                 "three": {"url": "ws://127.0.0.1:1/", "timeout": 5, "cache": True, "retryPolicy": {"maxRetries": 0}},
                 "four": {"command": "x", "disabled": True},
+                "five": {"command": "x", "url": "http://h/", "headers": {"A": "b"}},
+                "six": {"type": "http", "url": "http://h/", "env": {"A": "b"}, "args": ["c"], "cwd": "/"},
             },
             "somethingElse": 1,
         },
         indent="\t",
     )
-    one, two, three = (definition.at(tmp_path) for definition in read(tmp_path, text, ".mcp.json", B="b").servers)
+    found = read(tmp_path, text, ".mcp.json", B="b").servers
+    one, two, three, five, six = (definition.at(tmp_path) for definition in found)
+    assert (five.transport, six.transport) == ("stdio", "http")
     assert (one.name, one.transport, one.args, one.env) == ("one", "stdio", ("-a",), {"A": "pre-b"})
     assert (two.transport, two.headers, two.timeout, two.cache) == ("http", {"H": "b"}, 30000, False)
     assert (three.transport, three.timeout, three.cache) == ("websocket", 5, True)
@@ -141,6 +145,12 @@ options: {timeout: 9, retryPolicy: {initialDelay: 5, retryableErrors: [TIMEOUT]}
         (3, "servers:\n  - {name: a, command: x,\n     allow: ['*']}\n", "name each tool"),
         (5, "servers:\n  - name: a\n    command: x\n    deny: [b]\n    deny: []\n", "'deny' is there twice, on line 4"),
         (2, "servers: [{name: a, command: x}]\nservers: []\n", "'servers' is there twice"),
+        (3, "mcpServers:\n  a: {command: x}\nservers: [{name: b, command: y}]\n", "'mcpServers' and 'servers'"),
+        (4, "servers:\n  - name: a\n    command: x\n    url: http://h/\n", "not both"),
+        (4, "servers:\n  - name: a\n    command: x\n    headers: {A: b}\n", "with a url has headers"),
+        (4, "servers:\n  - name: a\n    url: http://h/\n    env: {A: b}\n", "with a command has env"),
+        (4, "servers:\n  - name: a\n    url: ws://h/\n    args: [b]\n", "with a command has args"),
+        (4, "servers:\n  - name: a\n    url: http://h/\n    cwd: /\n", "with a command has cwd"),
         (1, "servers: &again [*again]\n", "table"),
         (4, "servers:\n  - name: a\n    command: x\n    args: &again [*again]\n", "args"),
     ],
@@ -237,6 +247,8 @@ def test_two_signs_stand_for_themselves_and_the_project_is_not_what_the_environm
     [
         ([{"name": "a", "command": "x"}, {"name": "b", "transport": "pigeon"}], "servers[1].transport"),
         ([{}], "servers[0]"),
+        ([{"name": "a", "command": "x", "url": "http://h/"}], "servers[0].url"),
+        ([{"name": "a", "command": "x", "headers": {"A": "b"}}], "servers[0].headers"),
     ],
 )
 def test_a_mistake_in_values_is_named_by_its_place(servers: list[dict[str, Any]], place: str) -> None:

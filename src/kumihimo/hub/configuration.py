@@ -177,6 +177,8 @@ def server_of(entry: Any, options: Options, *, foreign: bool = False) -> ServerC
         given["retryPolicy"] = {**msgspec.to_builtins(options.retry_policy), **policy}
     server = _converted(given, ServerConfig)
     _check(server)
+    if not foreign:
+        _check_reach(server)
     try:
         msgspec.json.encode(server)
     except UnicodeEncodeError as error:
@@ -202,6 +204,18 @@ def _transport(given: dict[str, Any], known: Collection[str]) -> str:
         # Most likely what is missing, misspelt.
         raise Mistake((unknown,), f"unknown field {unknown}", unknown=unknown)
     raise Mistake((), "A server has a command, or a url")
+
+
+def _check_reach(server: ServerConfig) -> None:
+    """In our own form nothing stands for other clients: what would not count was meant to."""
+    if server.command and server.url:
+        raise Mistake(("url",), "A server has a command or a url, not both")
+    local = server.transport == "stdio"
+    for key in ("headers",) if local else ("args", "env", "cwd"):
+        # Neither counts what is empty.
+        if getattr(server, key):
+            owner, other = ("a url", "on stdio") if local else ("a command", f"on {server.transport}")
+            raise Mistake((key,), f"Only a server with {owner} has {key}: this one is {other}")
 
 
 def _check(server: ServerConfig) -> None:
