@@ -48,6 +48,8 @@ options:
     backoffMultiplier: 2
 """
 
+ENV = "servers:\n  - name: a\n    command: x\n    env:\n      A: a\n"
+
 
 def read(tmp_path: Path, text: str, name: str = "mcp.config.yaml", **variables: str) -> Configuration:
     file = tmp_path / name
@@ -137,7 +139,21 @@ options: {timeout: 9, retryPolicy: {initialDelay: 5, retryableErrors: [TIMEOUT]}
         (3, "servers:\n  - name: a\n    url: htp://h/mcp\n", "no address"),
         (3, "servers:\n  - name: a\n    url: ws://h/mcp\n    transport: http\n", "http://"),
         (3, "servers:\n  - name: a\n    url: http://h/mcp\n    transport: websocket\n", "ws://"),
-        (4, "servers:\n  - name: a\n    command: x\n    env:\n      1: one\n", "for env"),
+        (
+            5,
+            "servers:\n  - name: a\n    command: x\n    env:\n      1: one\n",
+            "key '1' in env is a number: put it between quotes",
+        ),
+        (6, f"{ENV}      PORT: 8080\n", "'PORT' in env is a number: put it between quotes"),
+        (6, f"{ENV}      DEBUG: yes\n", "'DEBUG' in env is a boolean: put it between quotes"),
+        (6, f"{ENV}      DAY: 2026-01-31\n", "'DAY' in env is a date: put it between quotes"),
+        (6, f"{ENV}      EMPTY:\n", "'EMPTY' in env is nothing: write \"\""),
+        (6, f"{ENV}      MANY: [a]\n", "'MANY' in env is a list"),
+        (
+            5,
+            "servers:\n  - name: a\n    url: http://h/\n    headers:\n      X-Limit: 5\n",
+            "'X-Limit' in headers is a number",
+        ),
         (4, "servers:\n  - name: a\n    command: x\n    retryPolicy: {maxRetrys: 1}\n", "Did you mean 'maxRetries'"),
         (4, "servers:\n  - name: a\n    command: x\n    sandbox: {name: x}\n", "'name' is not a setting."),
         (4, "servers:\n  - name: a\n    command: x\n    deny: ['a:write']\n", "of this server: write 'write'"),
@@ -172,6 +188,7 @@ def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, line: int, te
         (3, '{"mcpServers": {"a": {"command": "x",\n"env": {\n"K": "${NOT_SET}"}}}}', "NOT_SET"),
         (3, '{"mcpServers": {\n"a": {"command": "x"},\n"a": {"command": "y"}}}', "'a' is there twice, on line 2"),
         (3, '{"mcpServers": {"a": {"command": "x",\n"deny": ["b"],\n"d\\u0065ny": []}}}', "'deny' is there twice"),
+        (3, '{"mcpServers": {"a": {"command": "x", "env": {\n"A": "b",\n"PORT": 8080}}}}', "'PORT' in env is a number"),
         (2, '{"mcpServers": {\n"\\ud800": {"command": "x"}}}', "half of a sign"),
         (3, '{"mcpServers": {\n"a": {"command": "x",\n"deny": ["a:write"]}}}', "write 'write'"),
         (2, '{"mcpServers": {\n"a": {"command": "x", "env": {"K": "\\udfff"}}}}', "half of a sign"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 import msgspec
 from msgspec import Meta, Struct
@@ -175,6 +175,8 @@ def server_of(entry: Any, options: Options, *, foreign: bool = False) -> ServerC
     policy = given.get("retryPolicy", {})
     if isinstance(policy, Mapping):
         given["retryPolicy"] = {**msgspec.to_builtins(options.retry_policy), **policy}
+    for key in ("env", "headers"):
+        _check_texts(key, given.get(key))
     server = _converted(given, ServerConfig)
     _check(server)
     if not foreign:
@@ -185,6 +187,32 @@ def server_of(entry: Any, options: Options, *, foreign: bool = False) -> ServerC
         half = ascii(error.object[error.start])
         raise Mistake((), f"{half} is half of a sign: it can't be told to anybody") from None
     return server
+
+
+def _check_texts(table: str, members: Any) -> None:
+    """Looked at here, since what converts them tells of the table and neither the key nor what is to be done."""
+    if not isinstance(members, Mapping):
+        return
+    for key, value in cast("Mapping[Any, Any]", members).items():
+        if not isinstance(key, str):
+            raise Mistake((table, str(key)), f"The key '{key}' in {table} is {_kind(key)}: put it between quotes")
+        if isinstance(value, str):
+            continue
+        mend = "put texts there" if isinstance(value, list | dict) else "put it between quotes"
+        if value is None:
+            mend = 'write "" for an empty text'
+        raise Mistake((table, key), f"'{key}' in {table} is {_kind(value)}: {mend}")
+
+
+def _kind(value: Any) -> str:
+    kinds = (
+        (bool, "a boolean"),
+        (int | float, "a number"),
+        (list, "a list"),
+        (dict, "a table"),
+        (type(None), "nothing"),
+    )
+    return next((told for kind, told in kinds if isinstance(value, kind)), f"a {type(value).__name__}")
 
 
 def _transport(given: dict[str, Any], known: Collection[str]) -> str:
