@@ -253,6 +253,24 @@ def test_the_projects_files_come_before_the_users_and_an_empty_one_says_nothing(
     assert [(server.name, server.config.command) for server in found.servers] == [("a", "project"), ("b", "user")]
 
 
+def test_the_first_options_that_are_said_count_for_all_files(tmp_path: Path) -> None:
+    names = ("first.yaml", "second.yaml", "third.json")
+    texts = (
+        "servers: [{name: a, command: x}]\noptions:\n",
+        "servers: [{name: b, command: x}]\noptions: {timeout: 5, maxParallel: 2}\n",
+        '{"mcpServers": {"c": {"command": "x"}}, "options": {"timeout": 7}}',
+    )
+    for name, text in zip(names, texts, strict=True):
+        (tmp_path / name).write_text(text)
+    found = load([tmp_path / name for name in names], {}, tmp_path)
+    assert found.options == Options(timeout=5, max_parallel=2)
+    # What is nearest to a server counts for it.
+    assert [server.config.timeout for server in found.servers] == [5, 5, 7]
+    (tmp_path / names[2]).write_text('{"mcpServers": {}, "options": {\n"timeout": 0}}')
+    with pytest.raises(ConfigError, match=r"third\.json:2:"):
+        load([tmp_path / name for name in names], {}, tmp_path)
+
+
 def test_two_signs_stand_for_themselves_and_the_project_is_not_what_the_environment_says(tmp_path: Path) -> None:
     text = "servers: [{name: a, command: x, args: ['$${A}', '${PROJECT_ROOT}', '${EMPTY}', '${EMPTY:-e}', '$A']}]"
     found = read(tmp_path, text, PROJECT_ROOT="/elsewhere", EMPTY="")
