@@ -34,3 +34,22 @@ def test_we_are_not_added(kumi: Kumi, tmp_path: Path, monkeypatch: pytest.Monkey
     refused = kumi("hub", "add", "ours", *words)
     assert (refused.code, "that is Kumihimo itself" in refused.err) == (2, True)
     assert not (tmp_path / "shop" / "mcp.config.yaml").exists()
+
+
+def test_who_takes_out_a_server_hears_which_file_still_names_it(kumi: Kumi, home: Path, tmp_path: Path) -> None:
+    first, second, users = (
+        tmp_path / "shop" / "mcp.config.yaml",
+        tmp_path / "shop" / ".mcp.json",
+        home / "mcp.config.yaml",
+    )
+    home.mkdir()
+    for file in (first, second, users):
+        file.write_text('{"mcpServers": {"one": {"command": "x"}, "two": {"command": "x"}}}')
+    told = kumi("hub", "rm", "one").out
+    assert f"is out of {first}, but {second} still names one" in told
+    assert kumi("hub", "rm", "one", "--json").json == {"name": "one", "file": str(second), "stillIn": str(users)}
+    assert kumi("hub", "rm", "one", "--json").json == {"name": "one", "file": str(users)}
+    assert f"{second} にも同名のサーバー" in kumi("--lang", "ja", "hub", "rm", "two").out
+    # What can't be read there is told by who reads it.
+    users.write_text("{")
+    assert "not behind the hub any more" in kumi("hub", "rm", "two").out

@@ -65,6 +65,12 @@ class ServerEntry(Shape, frozen=True):
     file: str
 
 
+class RemovedServer(ServerEntry, frozen=True):
+    """`still_in` is the next file that names one of this name, where there is one."""
+
+    still_in: str | None = None
+
+
 class ImportedServer(Shape, frozen=True):
     name: str
     outcome: str
@@ -106,18 +112,29 @@ def add(call: Call, arguments: AddServer) -> ServerEntry:
     return ServerEntry(name=arguments.name, file=str(file))
 
 
-@operation("server.remove", NameServer, ServerEntry, ConfigError, ProjectNotFound, ServerNotFound, destructive=True)
-def remove(call: Call, arguments: NameServer) -> ServerEntry:
+@operation("server.remove", NameServer, RemovedServer, ConfigError, ProjectNotFound, ServerNotFound, destructive=True)
+def remove(call: Call, arguments: NameServer) -> RemovedServer:
     """Take a server from behind the hub: out of the file that names it."""
     from kumihimo.hub.configuration_writing import entries_in, remove_server
     from kumihimo.hub.places import files_of
 
     files = files_of(_folder(call), call.settings)
-    for file in files:
+    for index, file in enumerate(files):
         if arguments.name in entries_in(file):
             remove_server(file, arguments.name)
-            return ServerEntry(name=arguments.name, file=str(file))
+            still = next((it for it in files[index + 1 :] if _names(it, arguments.name)), None)
+            return RemovedServer(name=arguments.name, file=str(file), still_in=None if still is None else str(still))
     raise missing(ServerNotFound, arguments.name, (name for file in files for name in entries_in(file)))
+
+
+def _names(file: Path, server: str) -> bool:
+    """Not where it can't be read: it is told by who reads it, and what was asked for is done."""
+    from kumihimo.hub.configuration_writing import entries_in
+
+    try:
+        return server in entries_in(file)
+    except ConfigError:
+        return False
 
 
 @operation(

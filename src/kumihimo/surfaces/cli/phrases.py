@@ -54,6 +54,12 @@ SAID: dict[str, dict[Language, str]] = {
         "en": "Server '{name}' is not behind the hub any more, by {file}.",
         "ja": "サーバー「{name}」をハブから外しました({file})。",
     },
+    "hub_still_named": {
+        "en": "Server '{name}' is out of {file}, but {stillIn} still names one. Take it out of there too: "
+        "`kumi hub rm {name}`.",
+        "ja": "サーバー「{name}」を {file} から外しましたが、{stillIn} にも同名のサーバーがあります。"
+        "それも外す場合は `kumi hub rm {name}`。",
+    },
     "hub_open": {
         "en": "Open this in a browser on this machine, and log in there:\n\n  {url}\n",
         "ja": "このマシンのブラウザーで次を開き、ログインしてください:\n\n  {url}\n",
