@@ -53,3 +53,21 @@ def test_who_takes_out_a_server_hears_which_file_still_names_it(kumi: Kumi, home
     # What can't be read there is told by who reads it.
     users.write_text("{")
     assert "not behind the hub any more" in kumi("hub", "rm", "two").out
+
+
+def test_what_is_put_into_the_file_of_other_clients_is_written_as_they_read_it(
+    kumi: Kumi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    shop = tmp_path / "shop"
+    (shop / ".mcp.json").write_text('{"mcpServers": {}}')
+    (shop / ".cursor").mkdir()
+    (shop / ".cursor" / "mcp.json").write_text('{"mcpServers": {"theirs": {"url": "https://b.example.test/mcp"}}}')
+    assert kumi("hub", "add", "api", "--url", "https://example.test/mcp", "--header", "A=b").code == 0
+    assert kumi("hub", "add", "files", "--", "npx", "files").code == 0
+    assert kumi("hub", "import").code == 0
+    assert json.loads((shop / ".mcp.json").read_text())["mcpServers"] == {
+        "api": {"type": "http", "url": "https://example.test/mcp", "headers": {"A": "b"}},
+        "files": {"command": "npx", "args": ["files"]},
+        "theirs": {"type": "http", "url": "https://b.example.test/mcp"},
+    }

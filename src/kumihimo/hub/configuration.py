@@ -163,7 +163,7 @@ def server_of(entry: Any, options: Options, *, foreign: bool = False) -> ServerC
     known = _known_keys()
     if "perWorktree" in given:
         given["per_worktree"] = given.pop("perWorktree")
-    given["transport"] = _transport(given, () if foreign else known)
+    given["transport"] = transport_of(given, () if foreign else known)
     given.pop("type", None)
     given = settled(given)
     if foreign:
@@ -215,7 +215,8 @@ def _kind(value: Any) -> str:
     return next((told for kind, told in kinds if isinstance(value, kind)), f"a {type(value).__name__}")
 
 
-def _transport(given: dict[str, Any], known: Collection[str]) -> str:
+def transport_of(given: Mapping[str, Any], known: Collection[str] = ()) -> Transport:
+    """As it is said, or else as it follows from what is. Mistake where it does not."""
     key = "transport" if "transport" in given else "type"
     if key in given:
         said = given[key]
