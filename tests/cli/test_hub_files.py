@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from kumihimo.settings import Flags, load
+from kumihimo.surfaces.cli.phrases import HEADINGS_JA
+from kumihimo.surfaces.cli.verbs import VERBS, Verb
 from tests.cli.conftest import Kumi
 
 
@@ -34,6 +36,17 @@ def test_we_are_not_added(kumi: Kumi, tmp_path: Path, monkeypatch: pytest.Monkey
     refused = kumi("hub", "add", "ours", *words)
     assert (refused.code, "that is Kumihimo itself" in refused.err) == (2, True)
     assert not (tmp_path / "shop" / "mcp.config.yaml").exists()
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb.words.startswith("hub ") and verb.columns])
+def test_the_tables_of_the_hub_speak_japanese_throughout(verb: Verb) -> None:
+    assert [column for column in verb.columns if column not in HEADINGS_JA] == []
+
+
+def test_a_table_of_the_hub_is_headed_in_japanese(kumi: Kumi, tmp_path: Path) -> None:
+    (tmp_path / "shop" / "mcp.config.yaml").write_text("servers: [{name: one, command: x}]")
+    shown = kumi("--lang", "ja", "hub", "ls").out.splitlines()[0]
+    assert shown.split() == ["名前", "接続方式", "状態", "エラー"]
 
 
 def test_who_takes_out_a_server_hears_which_file_still_names_it(kumi: Kumi, home: Path, tmp_path: Path) -> None:
