@@ -12,6 +12,7 @@ import msgspec
 from kumihimo.domain.artifact_place import ArtifactPlace
 from kumihimo.domain.errors import ConfigError
 from kumihimo.domain.notice_channel import Channels
+from kumihimo.domain.ourselves import alone_in
 
 Language = Literal["en", "ja"]
 Admission = Literal["auto", "slots"]
@@ -188,7 +189,7 @@ class Settings(msgspec.Struct, frozen=True):
         """Where our MCP has what an agent of this project needs: its own work, and the hub where the project has one."""
         # Put together as text: on the way of every start.
         places = [f"{place}/{name}" for place in (folder, self.config_folder) for name in HUB_FILES]
-        if not (self.hub.agents and (self.hub_config or any(map(os.path.isfile, places)))):
+        if not (self.hub.agents and (self.hub_config or any(map(_has_servers, places)))):
             return WORKER_PATH
         return "/mcp/hub,worker?expose=all" if self.hub.expose == "all" else "/mcp/hub,worker"
 
@@ -202,6 +203,11 @@ class Settings(msgspec.Struct, frozen=True):
     @property
     def token_file(self) -> Path:
         return self.state_folder / "token"
+
+
+def _has_servers(place: str) -> bool:
+    """Not where `kumi setup` alone has written: that is ourselves."""
+    return os.path.isfile(place) and not (place.endswith(".json") and alone_in(Path(place)))  # noqa: PTH113
 
 
 def load(flags: Flags, environ: Mapping[str, str], folder: Path) -> Settings:

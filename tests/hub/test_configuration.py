@@ -48,6 +48,8 @@ options:
     backoffMultiplier: 2
 """
 
+ENV = "servers:\n  - name: a\n    command: x\n    env:\n      A: a\n"
+
 
 def read(tmp_path: Path, text: str, name: str = "mcp.config.yaml", **variables: str) -> Configuration:
     file = tmp_path / name
@@ -79,12 +81,16 @@ def test_the_form_that_every_client_uses_is_read_and_what_others_keep_in_it_pass
                 "two": {"type": "streamable-http", "url": "https://example.test/mcp", "headers": {"H": "${B:-none}"}},
                 "three": {"url": "ws://127.0.0.1:1/", "timeout": 5, "cache": True, "retryPolicy": {"maxRetries": 0}},
                 "four": {"command": "x", "disabled": True},
+                "five": {"command": "x", "url": "http://h/", "headers": {"A": "b"}},
+                "six": {"type": "http", "url": "http://h/", "env": {"A": "b"}, "args": ["c"], "cwd": "/"},
             },
             "somethingElse": 1,
         },
         indent="\t",
     )
-    one, two, three = (definition.at(tmp_path) for definition in read(tmp_path, text, ".mcp.json", B="b").servers)
+    found = read(tmp_path, text, ".mcp.json", B="b").servers
+    one, two, three, five, six = (definition.at(tmp_path) for definition in found)
+    assert (five.transport, six.transport) == ("stdio", "http")
     assert (one.name, one.transport, one.args, one.env) == ("one", "stdio", ("-a",), {"A": "pre-b"})
     assert (two.transport, two.headers, two.timeout, two.cache) == ("http", {"H": "b"}, 30000, False)
     assert (three.transport, three.timeout, three.cache) == ("websocket", 5, True)
@@ -133,9 +139,34 @@ options: {timeout: 9, retryPolicy: {initialDelay: 5, retryableErrors: [TIMEOUT]}
         (3, "servers:\n  - name: a\n    url: htp://h/mcp\n", "no address"),
         (3, "servers:\n  - name: a\n    url: ws://h/mcp\n    transport: http\n", "http://"),
         (3, "servers:\n  - name: a\n    url: http://h/mcp\n    transport: websocket\n", "ws://"),
-        (4, "servers:\n  - name: a\n    command: x\n    env:\n      1: one\n", "for env"),
+        (
+            5,
+            "servers:\n  - name: a\n    command: x\n    env:\n      1: one\n",
+            "key '1' in env is a number: put it between quotes",
+        ),
+        (6, f"{ENV}      PORT: 8080\n", "'PORT' in env is a number: put it between quotes"),
+        (6, f"{ENV}      DEBUG: yes\n", "'DEBUG' in env is a boolean: put it between quotes"),
+        (6, f"{ENV}      DAY: 2026-01-31\n", "'DAY' in env is a date: put it between quotes"),
+        (6, f"{ENV}      EMPTY:\n", "'EMPTY' in env is nothing: write \"\""),
+        (6, f"{ENV}      MANY: [a]\n", "'MANY' in env is a list"),
+        (
+            5,
+            "servers:\n  - name: a\n    url: http://h/\n    headers:\n      X-Limit: 5\n",
+            "'X-Limit' in headers is a number",
+        ),
         (4, "servers:\n  - name: a\n    command: x\n    retryPolicy: {maxRetrys: 1}\n", "Did you mean 'maxRetries'"),
         (4, "servers:\n  - name: a\n    command: x\n    sandbox: {name: x}\n", "'name' is not a setting."),
+        (4, "servers:\n  - name: a\n    command: x\n    deny: ['a:write']\n", "of this server: write 'write'"),
+        (6, "servers:\n  - name: a\n    command: x\n    deny:\n      - read\n      - wri*\n", "name each tool"),
+        (3, "servers:\n  - {name: a, command: x,\n     allow: ['*']}\n", "name each tool"),
+        (5, "servers:\n  - name: a\n    command: x\n    deny: [b]\n    deny: []\n", "'deny' is there twice, on line 4"),
+        (2, "servers: [{name: a, command: x}]\nservers: []\n", "'servers' is there twice"),
+        (3, "mcpServers:\n  a: {command: x}\nservers: [{name: b, command: y}]\n", "'mcpServers' and 'servers'"),
+        (4, "servers:\n  - name: a\n    command: x\n    url: http://h/\n", "not both"),
+        (4, "servers:\n  - name: a\n    command: x\n    headers: {A: b}\n", "with a url has headers"),
+        (4, "servers:\n  - name: a\n    url: http://h/\n    env: {A: b}\n", "with a command has env"),
+        (4, "servers:\n  - name: a\n    url: ws://h/\n    args: [b]\n", "with a command has args"),
+        (4, "servers:\n  - name: a\n    url: http://h/\n    cwd: /\n", "with a command has cwd"),
         (1, "servers: &again [*again]\n", "table"),
         (4, "servers:\n  - name: a\n    command: x\n    args: &again [*again]\n", "args"),
     ],
@@ -155,7 +186,11 @@ def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, line: int, te
         (3, '{\n"mcpServers": {\n"a": 5}}', "table"),
         (2, '{"mcpServers":\n [}', "JSON"),
         (3, '{"mcpServers": {"a": {"command": "x",\n"env": {\n"K": "${NOT_SET}"}}}}', "NOT_SET"),
+        (3, '{"mcpServers": {\n"a": {"command": "x"},\n"a": {"command": "y"}}}', "'a' is there twice, on line 2"),
+        (3, '{"mcpServers": {"a": {"command": "x",\n"deny": ["b"],\n"d\\u0065ny": []}}}', "'deny' is there twice"),
+        (3, '{"mcpServers": {"a": {"command": "x", "env": {\n"A": "b",\n"PORT": 8080}}}}', "'PORT' in env is a number"),
         (2, '{"mcpServers": {\n"\\ud800": {"command": "x"}}}', "half of a sign"),
+        (3, '{"mcpServers": {\n"a": {"command": "x",\n"deny": ["a:write"]}}}', "write 'write'"),
         (2, '{"mcpServers": {\n"a": {"command": "x", "env": {"K": "\\udfff"}}}}', "half of a sign"),
     ],
 )
@@ -164,6 +199,29 @@ def test_a_mistake_in_json_is_named_with_its_line_as_well(tmp_path: Path, line: 
         read(tmp_path, text, ".mcp.json")
     assert f".mcp.json:{line}:" in str(raised.value)
     assert says in str(raised.value)
+
+
+def test_what_is_merged_in_may_be_said_again(tmp_path: Path) -> None:
+    text = """\
+servers:
+  - &one {name: one, command: x, timeout: 5, env: &env {A: a}}
+  - {<<: *one, name: two, timeout: 6, env: {<<: *env, A: b}}
+  - <<: {command: y}
+    <<: {env: {A: c}}
+    name: three
+"""
+    found = [server.config for server in read(tmp_path, text).servers]
+    assert [(it.name, it.command, it.timeout, it.env) for it in found] == [
+        ("one", "x", 5, {"A": "a"}),
+        ("two", "x", 6, {"A": "b"}),
+        ("three", "y", 30000, {"A": "c"}),
+    ]
+
+
+def test_json_that_is_too_deep_for_lines_is_read_without_them(tmp_path: Path) -> None:
+    deep = "[" * 600 + "]" * 600
+    found = read(tmp_path, f'{{"mcpServers": {{"a": {{"command": "x"}}}}, "others": {deep}}}', ".mcp.json")
+    assert [server.name for server in found.servers] == ["a"]
 
 
 def test_a_file_that_says_the_same_again_and_again_is_read_in_no_time(tmp_path: Path) -> None:
@@ -195,6 +253,24 @@ def test_the_projects_files_come_before_the_users_and_an_empty_one_says_nothing(
     assert [(server.name, server.config.command) for server in found.servers] == [("a", "project"), ("b", "user")]
 
 
+def test_the_first_options_that_are_said_count_for_all_files(tmp_path: Path) -> None:
+    names = ("first.yaml", "second.yaml", "third.json")
+    texts = (
+        "servers: [{name: a, command: x}]\noptions:\n",
+        "servers: [{name: b, command: x}]\noptions: {timeout: 5, maxParallel: 2}\n",
+        '{"mcpServers": {"c": {"command": "x"}}, "options": {"timeout": 7}}',
+    )
+    for name, text in zip(names, texts, strict=True):
+        (tmp_path / name).write_text(text)
+    found = load([tmp_path / name for name in names], {}, tmp_path)
+    assert found.options == Options(timeout=5, max_parallel=2)
+    # What is nearest to a server counts for it.
+    assert [server.config.timeout for server in found.servers] == [5, 5, 7]
+    (tmp_path / names[2]).write_text('{"mcpServers": {}, "options": {\n"timeout": 0}}')
+    with pytest.raises(ConfigError, match=r"third\.json:2:"):
+        load([tmp_path / name for name in names], {}, tmp_path)
+
+
 def test_two_signs_stand_for_themselves_and_the_project_is_not_what_the_environment_says(tmp_path: Path) -> None:
     text = "servers: [{name: a, command: x, args: ['$${A}', '${PROJECT_ROOT}', '${EMPTY}', '${EMPTY:-e}', '$A']}]"
     found = read(tmp_path, text, PROJECT_ROOT="/elsewhere", EMPTY="")
@@ -206,6 +282,8 @@ def test_two_signs_stand_for_themselves_and_the_project_is_not_what_the_environm
     [
         ([{"name": "a", "command": "x"}, {"name": "b", "transport": "pigeon"}], "servers[1].transport"),
         ([{}], "servers[0]"),
+        ([{"name": "a", "command": "x", "url": "http://h/"}], "servers[0].url"),
+        ([{"name": "a", "command": "x", "headers": {"A": "b"}}], "servers[0].headers"),
     ],
 )
 def test_a_mistake_in_values_is_named_by_its_place(servers: list[dict[str, Any]], place: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from kumihimo.domain.errors import ConfigError, NameTaken
+from kumihimo.hub.configuration_file import from_file
 from kumihimo.hub.configuration_writing import add_server, entries_in, remove_server
 
 
@@ -43,7 +44,35 @@ def test_the_first_server_makes_the_file(tmp_path: Path) -> None:
         add_server(tmp_path / name, "one", ENTRY)
         assert servers_in(tmp_path / name) == ["one"]
     assert yaml.safe_load((tmp_path / "mcp.config.yaml").read_text()) == {"servers": [{"name": "one", **ENTRY}]}
-    assert json.loads((tmp_path / ".mcp.json").read_text()) == {"mcpServers": {"one": ENTRY}}
+    # That a command is on stdio need not be said to other clients, who call it otherwise.
+    plain = {key: value for key, value in ENTRY.items() if key != "transport"}
+    assert json.loads((tmp_path / ".mcp.json").read_text()) == {"mcpServers": {"one": plain}}
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind"),
+    [
+        ({"transport": "http", "url": "http://h/"}, "http"),
+        ({"transport": "sse", "url": "http://h/"}, "sse"),
+        ({"transport": "websocket", "url": "ws://h/"}, "ws"),
+        ({"type": "streamable-http", "url": "http://h/"}, "http"),
+        ({"url": "http://h/"}, "http"),
+        ({"url": "wss://h/"}, "ws"),
+    ],
+)
+def test_in_the_form_of_all_clients_a_url_has_the_type_that_they_read(
+    tmp_path: Path, entry: dict[str, Any], kind: str
+) -> None:
+    for name in (".mcp.json", "mcp.config.yaml"):
+        file = tmp_path / name
+        file.write_text('{"mcpServers": {}}')
+        add_server(file, "one", entry)
+        assert entries_in(file) == {"one": {"type": kind, "url": entry["url"]}}
+        transport = "websocket" if kind == "ws" else kind
+        assert from_file(file, {}, tmp_path).servers[0].config.transport == transport
+    ours = tmp_path / "ours.yaml"
+    add_server(ours, "one", entry)
+    assert entries_in(ours) == {"one": {"name": "one", **entry}}
 
 
 def test_comments_order_and_everything_else_stay_when_servers_come_and_go(tmp_path: Path) -> None:

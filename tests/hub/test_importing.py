@@ -251,6 +251,12 @@ def test_of_two_with_one_name_the_same_is_a_duplicate_and_another_a_clash(machin
     assert [(clash.name, clash.found.client, clash.other) for clash in told.clashes] == [("web", "cursor", "web")]
 
 
+def test_a_mistake_in_what_there_is_already_keeps_its_name_and_nothing_else(machine: Machine) -> None:
+    machine.write(machine.home, ".cursor/mcp.json", servers(git={"command": "git-mcp"}, web={"command": "b"}))
+    told = combined(machine.found(), known={"git": {"command": "git-mcp", "deny": ["wri*"]}, "none": {}})
+    assert (list(told.new), [clash.name for clash in told.clashes]) == (["web"], ["git"])
+
+
 def test_what_was_found_is_a_configuration_of_ours_in_both_forms(machine: Machine, tmp_path: Path) -> None:
     machine.write(machine.home, ".claude.json", CLAUDE.replace("FOLDER", str(machine.folder)))
     machine.write(machine.home, ".codex/config.toml", CODEX.replace("mcp_servers.", "mcp_servers.codex-"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 import msgspec
 from msgspec import Meta, Struct
@@ -163,7 +163,7 @@ def server_of(entry: Any, options: Options, *, foreign: bool = False) -> ServerC
     known = _known_keys()
     if "perWorktree" in given:
         given["per_worktree"] = given.pop("perWorktree")
-    given["transport"] = _transport(given, () if foreign else known)
+    given["transport"] = transport_of(given, () if foreign else known)
     given.pop("type", None)
     given = settled(given)
     if foreign:
@@ -175,8 +175,12 @@ def server_of(entry: Any, options: Options, *, foreign: bool = False) -> ServerC
     policy = given.get("retryPolicy", {})
     if isinstance(policy, Mapping):
         given["retryPolicy"] = {**msgspec.to_builtins(options.retry_policy), **policy}
+    for key in ("env", "headers"):
+        _check_texts(key, given.get(key))
     server = _converted(given, ServerConfig)
     _check(server)
+    if not foreign:
+        _check_reach(server)
     try:
         msgspec.json.encode(server)
     except UnicodeEncodeError as error:
@@ -185,7 +189,34 @@ def server_of(entry: Any, options: Options, *, foreign: bool = False) -> ServerC
     return server
 
 
-def _transport(given: dict[str, Any], known: Collection[str]) -> str:
+def _check_texts(table: str, members: Any) -> None:
+    """Looked at here, since what converts them tells of the table and neither the key nor what is to be done."""
+    if not isinstance(members, Mapping):
+        return
+    for key, value in cast("Mapping[Any, Any]", members).items():
+        if not isinstance(key, str):
+            raise Mistake((table, str(key)), f"The key '{key}' in {table} is {_kind(key)}: put it between quotes")
+        if isinstance(value, str):
+            continue
+        mend = "put texts there" if isinstance(value, list | dict) else "put it between quotes"
+        if value is None:
+            mend = 'write "" for an empty text'
+        raise Mistake((table, key), f"'{key}' in {table} is {_kind(value)}: {mend}")
+
+
+def _kind(value: Any) -> str:
+    kinds = (
+        (bool, "a boolean"),
+        (int | float, "a number"),
+        (list, "a list"),
+        (dict, "a table"),
+        (type(None), "nothing"),
+    )
+    return next((told for kind, told in kinds if isinstance(value, kind)), f"a {type(value).__name__}")
+
+
+def transport_of(given: Mapping[str, Any], known: Collection[str] = ()) -> Transport:
+    """As it is said, or else as it follows from what is. Mistake where it does not."""
     key = "transport" if "transport" in given else "type"
     if key in given:
         said = given[key]
@@ -204,6 +235,18 @@ def _transport(given: dict[str, Any], known: Collection[str]) -> str:
     raise Mistake((), "A server has a command, or a url")
 
 
+def _check_reach(server: ServerConfig) -> None:
+    """In our own form nothing stands for other clients: what would not count was meant to."""
+    if server.command and server.url:
+        raise Mistake(("url",), "A server has a command or a url, not both")
+    local = server.transport == "stdio"
+    for key in ("headers",) if local else ("args", "env", "cwd"):
+        # Neither counts what is empty.
+        if getattr(server, key):
+            owner, other = ("a url", "on stdio") if local else ("a command", f"on {server.transport}")
+            raise Mistake((key,), f"Only a server with {owner} has {key}: this one is {other}")
+
+
 def _check(server: ServerConfig) -> None:
     if ":" in server.name or server.name != server.name.strip():
         raise Mistake(("name",), f"'{server.name}' can't be the name of a server: it has a colon, or a blank at an end")
@@ -214,6 +257,7 @@ def _check(server: ServerConfig) -> None:
     if server.url and not server.url.startswith(_ADDRESSES[server.transport]):
         begins = " or ".join(sign for sign in _ADDRESSES[server.transport] if sign.endswith("//"))
         raise Mistake(("url",), f"'{server.url[:80]}' is no address on {server.transport}: it begins with {begins}")
+    _check_tools(server)
     if server.auth is not None:
         _check_auth(server, server.auth)
     if server.sandbox is not None:
@@ -223,6 +267,17 @@ def _check(server: ServerConfig) -> None:
             for index, folder in enumerate(folders):
                 if not folder.startswith(("/", "${")):
                     raise Mistake(("sandbox", key, index), f"'{folder}' is no absolute folder")
+
+
+def _check_tools(server: ServerConfig) -> None:
+    """What names no tool in the way that it is looked for would deny nothing, without a word."""
+    for key, names in (("allow", server.allow or ()), ("deny", server.deny)):
+        for index, name in enumerate(names):
+            bare = name.removeprefix(f"{server.name}:")
+            if "*" in name:
+                raise Mistake((key, index), f"'{name}' in {key} is no tool: name each tool, as '*' stands for none")
+            if bare != name:
+                raise Mistake((key, index), f"'{name}' in {key} is the tool '{bare}' of this server: write '{bare}'")
 
 
 def _check_auth(server: ServerConfig, auth: Auth) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,12 +12,14 @@ import msgspec
 from msgspec import Struct
 
 from kumihimo.domain.errors import ConfigError
+from kumihimo.domain.ourselves import is_own
 from kumihimo.hub import marked
 from kumihimo.hub.configuration import Mistake, Options, ServerConfig, keys_of, options_of, server_of
 from kumihimo.hub.variables import PROJECT_ROOT, Undefined, expanded
 from kumihimo.hub.variables import Path as Place
 
 Where = Callable[[Place], str]
+_USUAL = Options()
 
 
 class Definition(Struct, frozen=True):
@@ -52,34 +55,56 @@ class Configuration(Struct, frozen=True):
 
 
 def load(files: Sequence[Path], variables: Mapping[str, str], root: Path) -> Configuration:
-    """Several files together: of two servers with one name the first counts, and so do the first options."""
-    read = [from_file(file, variables, root) for file in files]
+    """Several files together: of two servers with one name the first counts, and of options the first that are said. What a
+    server doesn't say is said by its own file, or else by those."""
+    read = [marked.read(file) for file in files]
+    said = (_options(found.value, found.where) for found in read)
+    options = next((it for it in said if it is not None), _USUAL)
     servers: dict[str, Definition] = {}
-    for configuration in read:
-        for definition in configuration.servers:
+    for found in read:
+        for definition in _of_file(found, variables, root, options).servers:
             servers.setdefault(definition.name, definition)
-    return Configuration(tuple(servers.values()), read[0].options if read else Options())
+    return Configuration(tuple(servers.values()), options)
 
 
 def from_file(file: Path, variables: Mapping[str, str], root: Path) -> Configuration:
-    """ConfigError with file and line where there is a mistake."""
-    found = marked.read(file)
-    return from_value(found.value, variables, root, found.where)
+    """ConfigError with file and line where there is a mistake. This program itself is passed over: its files are those of
+    other clients too, who have it, and an agent that reached it through the hub would be the owner."""
+    return _of_file(marked.read(file), variables, root, _USUAL)
 
 
-def from_value(value: Any, variables: Mapping[str, str], root: Path, where: Where) -> Configuration:
+def _of_file(found: marked.Marked, variables: Mapping[str, str], root: Path, usual: Options) -> Configuration:
+    return from_value(found.value, variables, root, found.where, usual=usual, ourselves=False)
+
+
+def from_value(
+    value: Any,
+    variables: Mapping[str, str],
+    root: Path,
+    where: Where,
+    *,
+    usual: Options = _USUAL,
+    ourselves: bool = True,
+) -> Configuration:
+    """`usual` are the options where it says none."""
     if value is None:
-        return Configuration((), Options())
+        return Configuration((), usual)
     if not isinstance(value, dict):
         raise ConfigError(where(()), "bad_setting", reason="It is a table with 'servers' or 'mcpServers'")
     table = cast("dict[str, Any]", value)
     foreign = "mcpServers" in table
+    if foreign and table.get("servers") is not None:
+        reason = "'mcpServers' and 'servers' are in one file: only one can count, so put all servers into one of them"
+        raise ConfigError(where(("servers",)), "bad_setting", reason=reason)
     if not foreign and (unknown := next((key for key in table if key not in ("servers", "options")), None)):
         raise _unknown((unknown,), unknown, ("servers", "options", "mcpServers"), where)
-    options = _told(where, ("options",), lambda: options_of(table.get("options")))
+    said = _options(table, where)
+    options = usual if said is None else said
     entries = _foreign(table["mcpServers"], where) if foreign else _listed(table.get("servers"), where)
     servers: dict[str, Definition] = {}
     for place, entry in entries:
+        if not ourselves and is_ourselves(entry, variables, root):
+            continue
         definition = define(entry, options, variables, root, where=where, place=place, foreign=foreign)
         if definition.name in servers:
             raise ConfigError(
@@ -87,6 +112,12 @@ def from_value(value: Any, variables: Mapping[str, str], root: Path, where: Wher
             )
         servers[definition.name] = definition
     return Configuration(tuple(servers.values()), options)
+
+
+def _options(value: Any, where: Where) -> Options | None:
+    """None where it says none."""
+    entry = cast("dict[str, Any]", value).get("options") if isinstance(value, dict) else None
+    return None if entry is None else _told(where, ("options",), lambda: options_of(entry))
 
 
 def define(
@@ -106,6 +137,21 @@ def define(
     except Undefined as error:
         raise _undefined(error, where(error.path)) from None
     return Definition(config, variables, where(place))
+
+
+def is_ourselves(entry: Any, variables: Mapping[str, str], root: Path) -> bool:
+    """Looked at before anything else in it, which is for others to judge."""
+    if not isinstance(entry, dict):
+        return False
+    table = cast("dict[str, Any]", entry)
+    args = table.get("args")
+    words = [word for word in cast("list[Any]", args) if isinstance(word, str)] if isinstance(args, list) else []
+    texts = {key: text for key in ("command", "url") if isinstance(text := table.get(key), str)}
+    reached: dict[str, Any] = {**texts, "args": words}
+    # Where one has no value, what it is called without them may be enough.
+    with suppress(Undefined):
+        reached = expanded(reached, {**variables, PROJECT_ROOT: str(root)})
+    return is_own(str(table.get("name", "")), reached)
 
 
 def _undefined(error: Undefined, where: str) -> ConfigError:

@@ -18,8 +18,11 @@ import yaml
 
 from kumihimo.domain.errors import ConfigError, NameTaken
 from kumihimo.hub import marked
+from kumihimo.hub.configuration import Transport, transport_of
 
 Table = dict[str, Any]
+# What other clients call the ways in which a server is reached; on stdio they need not be told.
+_TYPES: dict[Transport, str | None] = {"stdio": None, "http": "http", "sse": "sse", "websocket": "ws"}
 
 
 def add_server(file: Path, name: str, entry: Mapping[str, Any]) -> None:
@@ -29,10 +32,17 @@ def add_server(file: Path, name: str, entry: Mapping[str, Any]) -> None:
         if name in _entries(value):
             raise NameTaken("server", name)
         if "mcpServers" in value or (file.suffix == ".json" and "servers" not in value):
-            return {**value, "mcpServers": {**(value.get("mcpServers") or {}), name: dict(entry)}}
+            return {**value, "mcpServers": {**(value.get("mcpServers") or {}), name: _for_clients(entry)}}
         return {**value, "servers": [*(value.get("servers") or []), {"name": name, **entry}]}
 
     _rewrite(file, change, lambda text, node: _with_item(text, node, {"name": name, **entry}))
+
+
+def _for_clients(entry: Mapping[str, Any]) -> Table:
+    """As other clients read it too: some refuse a server on the network that has no `type`, and `transport` is ours alone."""
+    kind = _TYPES[transport_of(entry)]
+    rest = {key: value for key, value in entry.items() if key not in ("transport", "type")}
+    return {"type": kind, **rest} if kind is not None else rest
 
 
 def remove_server(file: Path, name: str) -> None:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import PurePath
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from kumihimo.hub.foreign_variables import Dialect, EditorsOwn, translated
 from kumihimo.hub.tools import Table
 
 DISABLED = "disabled"
-_OWN_PROGRAMS = ("kumi", "kumihimo")
-_OWN_TOOLSETS = ("lead", "editor", "runner", "worker", "manager", "resident", "hub")
 _MADE_ELSEWHERE = {
     "envFile": "its environment is in a file: name what it needs of it in `env`",
     "headersHelper": "its headers are made by a program",
@@ -40,20 +35,6 @@ def entry_of(raw: Any, dialect: Dialect) -> Table:
     for key, more in _named_by_variables(given).items():
         entry[key] = {**more, **table(entry.get(key))}
     return entry | _limits(given)
-
-
-def is_own(name: str, entry: Table) -> bool:
-    """Whether it is this program that would be reached: started as a server, or where it listens on this machine."""
-    words = [PurePath(word).name for word in (entry.get("command", ""), *entry.get("args", ()))]
-    if any(re.split(r"[\[@=]", word)[0] in _OWN_PROGRAMS for word in words) and "mcp" in words and "serve" in words:
-        return True
-    try:
-        url = urlsplit(str(entry.get("url", "")))
-        here = url.hostname in ("127.0.0.1", "localhost", "::1")
-    except ValueError:
-        return False
-    door, _, toolset = url.path.strip("/").partition("/")
-    return here and door == "mcp" and (toolset in _OWN_TOOLSETS or name in _OWN_PROGRAMS)
 
 
 def table(value: Any) -> Table:

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kumihimo.domain.ourselves import is_own
 from kumihimo.hub.configuration import Mistake, Options, ServerConfig, server_of
 from kumihimo.hub.foreign_clients import CLIENTS, Source, Unreadable, document
-from kumihimo.hub.foreign_entries import Unusable, entry_of, is_own
+from kumihimo.hub.foreign_entries import Unusable, entry_of
 from kumihimo.hub.foreign_variables import variables_in
 from kumihimo.hub.tools import Table
 
@@ -72,8 +73,8 @@ def found_in(folder: Path, home: Path) -> list[Found]:
 
 
 def combined(found: Sequence[Found], known: Mapping[str, Table] | None = None) -> Combined:
-    """`known` are entries that there are already. Of two that clash, the first that was found counts."""
-    seen = {name: _config(entry) for name, entry in (known or {}).items()}
+    """`known` are entries that there are already, good or not. Of two that clash, the first that was found counts."""
+    seen = {name: _config_if_any(entry) for name, entry in (known or {}).items()}
     new: dict[str, Chosen] = {}
     duplicates: list[Collision] = []
     clashes: list[Collision] = []
@@ -89,6 +90,14 @@ def combined(found: Sequence[Found], known: Mapping[str, Table] | None = None) -
                 seen[name] = config
                 new[name] = Chosen(each, entry)
     return Combined(new, tuple(duplicates), tuple(clashes))
+
+
+def _config_if_any(entry: Table) -> ServerConfig | None:
+    """A mistake in our own file is told by who reads it; its name is taken all the same."""
+    try:
+        return _config(entry)
+    except Mistake:
+        return None
 
 
 def _config(entry: Table) -> ServerConfig:

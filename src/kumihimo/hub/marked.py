@@ -14,6 +14,7 @@ from kumihimo.hub import variables
 
 # `command: @scope/package`, as the design of the configuration itself has it, is not YAML until it is quoted.
 _BARE_AT = re.compile(r"^(\s*(?:- +)?[\w.-]+: +|\s*- +)(@[^#\n]*?)[ \t]*$", re.MULTILINE)
+_MERGED = "tag:yaml.org,2002:merge"
 
 
 class Marked:
@@ -63,10 +64,10 @@ def _json(file: Path, text: str) -> Marked:
     try:
         # JSON is YAML but for its tabs, which in valid JSON are never part of a text.
         node = _compose(text.replace("\t", " "))
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         # Lines are a help: without them the mistake is told with the file alone.
         return Marked(file, value, {})
-    return Marked(file, value, _lines(node))
+    return Marked(file, value, _lines(file, node))
 
 
 def _yaml(file: Path, text: str) -> Marked:
@@ -79,7 +80,7 @@ def _yaml(file: Path, text: str) -> Marked:
         raise ConfigError(str(file), "bad_setting", reason=f"It is not YAML: {error}") from None
     except RecursionError:
         raise ConfigError(str(file), "bad_setting", reason="It is nested too deeply") from None
-    return Marked(file, value, _lines(node))
+    return Marked(file, value, _lines(file, node))
 
 
 def _composed(text: str) -> tuple[yaml.Node | None, Any]:
@@ -97,7 +98,8 @@ def _compose(text: str) -> yaml.Node | None:
     return composed
 
 
-def _lines(node: yaml.Node | None) -> dict[variables.Path, int]:
+def _lines(file: Path, node: yaml.Node | None) -> dict[variables.Path, int]:
+    """ConfigError where a table has a key twice: the first would count for nothing, without a word."""
     found: dict[variables.Path, int] = {}
     # A list of what is still to be looked at: a file may be nested deeper than we may call ourselves.
     waiting: list[tuple[variables.Path, yaml.Node]] = [] if node is None else [((), node)]
@@ -110,6 +112,7 @@ def _lines(node: yaml.Node | None) -> dict[variables.Path, int]:
             continue
         seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
+            _require_once(file, node)
             for key, value in node.value:
                 place = (*path, str(key.value))
                 found[place] = key.start_mark.line + 1
@@ -117,3 +120,16 @@ def _lines(node: yaml.Node | None) -> dict[variables.Path, int]:
         elif isinstance(node, yaml.SequenceNode):
             waiting.extend(((*path, index), member) for index, member in enumerate(node.value))
     return found
+
+
+def _require_once(file: Path, table: yaml.MappingNode) -> None:
+    lines: dict[tuple[str, str], int] = {}
+    for key, _ in cast("list[tuple[yaml.Node, yaml.Node]]", table.value):
+        # What is merged in by `<<` is said elsewhere, and there may be several of it.
+        if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGED:
+            continue
+        said, line = (key.tag, key.value), key.start_mark.line + 1
+        if said in lines:
+            reason = f"'{key.value}' is there twice, on line {lines[said]} already: only one can count"
+            raise ConfigError(f"{file}:{line}", "bad_setting", reason=reason)
+        lines[said] = line

@@ -65,6 +65,12 @@ class ServerEntry(Shape, frozen=True):
     file: str
 
 
+class RemovedServer(ServerEntry, frozen=True):
+    """`still_in` is the next file that names one of this name, where there is one."""
+
+    still_in: str | None = None
+
+
 class ImportedServer(Shape, frozen=True):
     name: str
     outcome: str
@@ -85,7 +91,7 @@ def add(call: Call, arguments: AddServer) -> ServerEntry:
     Secrets are better named than written: `--header 'Authorization=Bearer ${API_KEY}'`.
     """
     from kumihimo.hub.configuration import Mistake, Options, server_of
-    from kumihimo.hub.configuration_file import define
+    from kumihimo.hub.configuration_file import define, is_ourselves
     from kumihimo.hub.configuration_writing import add_server
     from kumihimo.hub.places import file_to_write
 
@@ -98,23 +104,37 @@ def add(call: Call, arguments: AddServer) -> ServerEntry:
         server_of(named, Options())
     except Mistake as mistake:
         raise InvalidValue(str(next(iter(mistake.path), "name")), "malformed", reason=mistake.reason) from None
+    if is_ourselves(named, os.environ, folder):
+        name = "url" if arguments.url else "command"
+        raise InvalidValue(name, "malformed", reason="that is Kumihimo itself, and a hub that had it would call itself")
     define(named, Options(), os.environ, folder, where=lambda _: str(file))
     add_server(file, arguments.name, entry)
     return ServerEntry(name=arguments.name, file=str(file))
 
 
-@operation("server.remove", NameServer, ServerEntry, ConfigError, ProjectNotFound, ServerNotFound, destructive=True)
-def remove(call: Call, arguments: NameServer) -> ServerEntry:
+@operation("server.remove", NameServer, RemovedServer, ConfigError, ProjectNotFound, ServerNotFound, destructive=True)
+def remove(call: Call, arguments: NameServer) -> RemovedServer:
     """Take a server from behind the hub: out of the file that names it."""
     from kumihimo.hub.configuration_writing import entries_in, remove_server
     from kumihimo.hub.places import files_of
 
     files = files_of(_folder(call), call.settings)
-    for file in files:
+    for index, file in enumerate(files):
         if arguments.name in entries_in(file):
             remove_server(file, arguments.name)
-            return ServerEntry(name=arguments.name, file=str(file))
+            still = next((it for it in files[index + 1 :] if _names(it, arguments.name)), None)
+            return RemovedServer(name=arguments.name, file=str(file), still_in=None if still is None else str(still))
     raise missing(ServerNotFound, arguments.name, (name for file in files for name in entries_in(file)))
+
+
+def _names(file: Path, server: str) -> bool:
+    """Not where it can't be read: it is told by who reads it, and what was asked for is done."""
+    from kumihimo.hub.configuration_writing import entries_in
+
+    try:
+        return server in entries_in(file)
+    except ConfigError:
+        return False
 
 
 @operation(

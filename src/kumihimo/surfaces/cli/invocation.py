@@ -115,7 +115,7 @@ def _draw(verb: Verb, answer: Struct, language: Language) -> None:
     elif isinstance(answer, MergeAnswer) and answer.status != "merged":
         print(_sentence("work_not_merged", plain, language))
     elif verb.said:
-        print(_sentence(verb.said, plain, language))
+        print(_sentence("hub_still_named" if "stillIn" in plain else verb.said, plain, language))
         if plain.get("taskReason"):
             print(f"  {drawing.cell(plain['taskReason'])}")
     else:

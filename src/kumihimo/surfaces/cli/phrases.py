@@ -54,6 +54,12 @@ SAID: dict[str, dict[Language, str]] = {
         "en": "Server '{name}' is not behind the hub any more, by {file}.",
         "ja": "サーバー「{name}」をハブから外しました({file})。",
     },
+    "hub_still_named": {
+        "en": "Server '{name}' is out of {file}, but {stillIn} still names one. Take it out of there too: "
+        "`kumi hub rm {name}`.",
+        "ja": "サーバー「{name}」を {file} から外しましたが、{stillIn} にも同名のサーバーがあります。"
+        "それも外す場合は `kumi hub rm {name}`。",
+    },
     "hub_open": {
         "en": "Open this in a browser on this machine, and log in there:\n\n  {url}\n",
         "ja": "このマシンのブラウザーで次を開き、ログインしてください:\n\n  {url}\n",
@@ -285,6 +291,24 @@ HEADINGS_JA: dict[str, str] = {
     "liveSessions": "有効なセッション",
     "liveRuns": "実行中",
     "taskStatus": "タスクの状態",
+    "transport": "接続方式",
+    "state": "状態",
+    "server": "サーバー",
+    "tool": "ツール",
+    "tools": "ツール",
+    "readOnly": "読み取り専用",
+    "uri": "URI",
+    "ok": "成功",
+    "outcome": "結果",
+    "source": "元のファイル",
+    "milliseconds": "時間(ms)",
+    "schemaTokens": "スキーマのトークン数",
+    "calls": "呼び出し",
+    "cached": "キャッシュ",
+    "retries": "再試行",
+    "errors": "エラー",
+    "inputSchema": "入力スキーマ",
+    "outputSchema": "出力スキーマ",
 }
 
 
