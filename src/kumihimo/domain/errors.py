@@ -17,7 +17,7 @@ KumihimoError
 │   ├── ScopesOverlap  NothingToMerge  ArtifactAway
 │   └── StartFailed  PlanFailed
 ├── Refused
-│   └── LoginRefused  TokenRefused  TaskRefused  ExecutionRefused  AgentBusy  PermissionDenied  Upstream{Refused,NotFound}
+│   └── LoginRefused  TokenRefused  TaskRefused  ExecutionRefused  AgentBusy  PermissionDenied  UpstreamRefused  UpstreamNotFound
 ├── ConfigError
 │   └── ProjectUnclear  NoProject
 ├── GitError
