@@ -70,6 +70,8 @@ def called(mode: str, request: dict) -> None:
         say(json.dumps({"jsonrpc": "2.0", "id": "r1", "method": "roots/list"}) + "\n")
         pong, roots = (json.loads(sys.stdin.readline()) for _ in range(2))
         say(answer(request, content=[{"type": "text", "text": f"{pong['result']} {roots['error']['code']}"}]))
+    elif mode == "deaf":
+        signal.pause()
     elif mode == "pages":
         say(answer(request, tools=[{"name": "again"}], nextCursor="the same"))
     elif mode != "silent":

@@ -79,8 +79,10 @@ class StdioCarrier:
     async def _begin(self, process: ServerProcess, call: Call) -> None:
         """Send the first call. It waits in the pipe for a server that is just starting, which then need not be woken for it;
         and of many that are started together each has its call before the first of them is heard."""
-        if len(call.body) < select.PIPE_BUF:
-            call.sent = True
+        # Nobody may interrupt it meanwhile: a server with half of its pipes is none.
+        call.sent = True
+        written = len(call.body) < select.PIPE_BUF
+        if written:
             # Where the server has ended already its output has, too, and that tells how.
             with contextlib.suppress(BrokenPipeError):
                 os.write(process.stdin.fileno(), call.body + b"\n")
@@ -88,6 +90,7 @@ class StdioCarrier:
         for protocol in (_Reading(self), self._errors)[: len(self._loose)]:
             reader, _ = await self._loop.connect_read_pipe(lambda protocol=protocol: protocol, self._next_pipe())
             self._readers.append(reader)
+        call.sent = written
 
     def _next_pipe(self) -> IO[bytes] | Lent:
         return given_to(self._loop, self._loose.pop(0))
