@@ -70,6 +70,9 @@ def called(mode: str, request: dict) -> None:
         say(json.dumps({"jsonrpc": "2.0", "id": "r1", "method": "roots/list"}) + "\n")
         pong, roots = (json.loads(sys.stdin.readline()) for _ in range(2))
         say(answer(request, content=[{"type": "text", "text": f"{pong['result']} {roots['error']['code']}"}]))
+    elif mode == "pings":
+        while True:
+            say('{"jsonrpc":"2.0","id":1,"method":"ping"}\n' * 1000)
     elif mode == "deaf":
         signal.pause()
     elif mode == "pages":
