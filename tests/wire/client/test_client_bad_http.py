@@ -161,6 +161,23 @@ def test_an_answer_that_is_too_long_is_not_read_to_its_end() -> None:
     run(test())
 
 
+@pytest.mark.parametrize("kind", ["json", "stream"])
+def test_an_answer_that_is_too_long_fails_at_once_and_its_end_is_not_waited_for(kind: str) -> None:
+    async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        head = STREAM if kind == "stream" else STREAM.replace(b"text/event-stream", b"application/json")
+        writer.write(head + chunk(b"data: " + b"x" * 200_000))
+
+    async def test() -> None:
+        async with greets(then).listening() as there:
+            url = replace(there, most_bytes=100_000)
+            async with await connect(url, US, seconds=0) as session:
+                with pytest.raises(BadAnswer, match="100000 bytes"):
+                    await session.call_tool("any")
+                await until(lambda: not session._carrier._pool._busy)  # type: ignore[attr-defined]
+
+    run(test())
+
+
 def test_a_session_that_is_always_gone_is_asked_for_once_more_and_no_more() -> None:
     async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         writer.write(http(b"gone", status="404 Not Found", kind="text/plain"))
