@@ -222,6 +222,22 @@ def test_a_long_body_is_no_long_head() -> None:
     run(test())
 
 
+def test_a_session_is_closed_whatever_its_server_says_to_that() -> None:
+    async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        error = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no such session"}}'
+        writer.write(http(error, status="400 Bad Request"))
+
+    async def test() -> None:
+        peer = greets(then, session="abc")
+        async with peer.listening() as url:
+            session = await connect(url, US)
+            await session.close()
+            assert peer.heads[-1].startswith("DELETE")
+            assert session._carrier._closed  # type: ignore[attr-defined]
+
+    run(test())
+
+
 def test_a_session_that_is_always_gone_is_asked_for_once_more_and_no_more() -> None:
     async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         writer.write(http(b"gone", status="404 Not Found", kind="text/plain"))

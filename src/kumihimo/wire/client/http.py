@@ -129,7 +129,7 @@ class HttpCarrier:
 
     async def close(self) -> None:
         if self._session and not self._closed:
-            with contextlib.suppress(ClientError, TimeoutError):
+            with contextlib.suppress(ClientError, RpcError, TimeoutError):
                 async with asyncio.timeout(_GOODBYE_SECONDS):
                     await self._say_goodbye()
         self._closed = True
