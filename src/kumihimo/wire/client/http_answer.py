@@ -16,7 +16,7 @@ from kumihimo.wire.client.events import Events
 from kumihimo.wire.client.http_connection import Line
 from kumihimo.wire.client.retry_after import seconds_until
 from kumihimo.wire.errors import RpcError
-from kumihimo.wire.jsonrpc import UNREADABLE
+from kumihimo.wire.jsonrpc import NO_RAW, UNREADABLE
 
 _PHRASES: Final = {it.value: it.phrase for it in HTTPStatus}
 
@@ -41,6 +41,7 @@ class Post(Protocol):
 
 class _Failure(Struct):
     error: Raw | UnsetType = UNSET
+    id: Raw = NO_RAW
 
 
 # Whoever refuses so has not looked at the call, whatever else it says.
@@ -159,6 +160,17 @@ class HttpAnswer:
         """What a status above 300 means. Of an error in JSON-RPC the status is only an echo."""
         if self.status == 404 and self._session:
             return SessionGone(self.status, "the server does not know the session")
+        refusal = self._refusal_itself(body)
+        if self._may_mean_session and not _is_answer(body):
+            return SessionGone(self.status, "the server may not know the session", instead=refusal)
+        return refusal
+
+    @property
+    def _may_mean_session(self) -> bool:
+        """Many servers say so of a session that they do not know, and of what they can't read."""
+        return self.status == 400 and bool(self._session) and self.call is not None and not self.attempt
+
+    def _refusal_itself(self, body: bytes) -> Exception:
         error = None if self.status in _NOT_LET_IN else _rpc_error(body)
         reason = _sentence(body, self.status)
         if 300 <= self.status < 400 and self._location:
@@ -190,6 +202,14 @@ def _sentence(body: bytes, status: int) -> str:
     if not said.startswith("<"):
         return said
     return _PHRASES.get(status, "")
+
+
+def _is_answer(body: bytes) -> bool:
+    """Whether it names a request that it answers: who does not has perhaps not looked at it."""
+    try:
+        return bytes(_decode_failure(body).id) not in (b"", b"null")
+    except UNREADABLE:
+        return False
 
 
 def _rpc_error(body: bytes) -> RpcError | None:
