@@ -14,10 +14,10 @@ def answer(request: dict, **fields: object) -> str:
     return json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": fields}) + "\n"
 
 
-def greet(request: dict) -> None:
+def greet(request: dict, version: str = "2025-11-25") -> None:
     if request["method"] == "initialize":
         info = {"name": "bad", "version": "1"}
-        say(answer(request, protocolVersion="2025-11-25", capabilities={}, serverInfo=info))
+        say(answer(request, protocolVersion=version, capabilities={}, serverInfo=info))
     else:
         say(json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32601, "message": "what?"}}) + "\n")
 
@@ -30,6 +30,13 @@ CROOKED = {
     "fraction-id": b'{"jsonrpc":"2.0","id":%d.0,"result":{"content":[]}}',
     "neither": b'{"jsonrpc":"2.0","id":%d}',
     "null-error": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"null-error"}]},"error":null}',
+    "control-character": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"a\x01b"}]}}',
+    "unknown-escape": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"\\q"}]}}',
+    "nested": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":'
+    + b"[" * 5000
+    + b"]" * 5000
+    + b"}}",
+    "long-and-no-number": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"n":NaN,"x":"' + b"x" * 2_000_000 + b'"}}',
     "byte-order-mark": b'\xef\xbb\xbf{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"byte-order-mark"}]}}',
 }
 
@@ -70,6 +77,15 @@ def called(mode: str, request: dict) -> None:
         say(json.dumps({"jsonrpc": "2.0", "id": "r1", "method": "roots/list"}) + "\n")
         pong, roots = (json.loads(sys.stdin.readline()) for _ in range(2))
         say(answer(request, content=[{"type": "text", "text": f"{pong['result']} {roots['error']['code']}"}]))
+    elif mode == "pings":
+        while True:
+            say('{"jsonrpc":"2.0","id":1,"method":"ping"}\n' * 1000)
+    elif mode in ("batch", "unasked-batch"):
+        say("[" + answer(request, content=text).strip() + "]\n")
+    elif mode == "long-batch":
+        say("[" + "1," * 2_000_000 + "1]\n" + answer(request, content=text))
+    elif mode == "deaf":
+        signal.pause()
     elif mode == "pages":
         say(answer(request, tools=[{"name": "again"}], nextCursor="the same"))
     elif mode != "silent":
@@ -86,7 +102,7 @@ def main(mode: str) -> None:
         if mode == "proud" and request["method"] == "server/discover":
             sys.exit(1)
         if request["method"] in ("initialize", "server/discover"):
-            greet(request)
+            greet(request, "2025-03-26" if mode == "batch" else "2025-11-25")
         elif "id" in request:
             called(mode, request)
         elif request["method"] == "notifications/cancelled":

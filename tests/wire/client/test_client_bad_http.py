@@ -161,6 +161,83 @@ def test_an_answer_that_is_too_long_is_not_read_to_its_end() -> None:
     run(test())
 
 
+@pytest.mark.parametrize("kind", ["json", "stream"])
+def test_an_answer_that_is_too_long_fails_at_once_and_its_end_is_not_waited_for(kind: str) -> None:
+    async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        head = STREAM if kind == "stream" else STREAM.replace(b"text/event-stream", b"application/json")
+        writer.write(head + chunk(b"data: " + b"x" * 200_000))
+
+    async def test() -> None:
+        async with greets(then).listening() as there:
+            url = replace(there, most_bytes=100_000)
+            async with await connect(url, US, seconds=0) as session:
+                with pytest.raises(BadAnswer, match="100000 bytes"):
+                    await session.call_tool("any")
+                await until(lambda: not session._carrier._pool._busy)  # type: ignore[attr-defined]
+
+    run(test())
+
+
+ENDLESS: dict[str, tuple[bytes, bytes]] = {
+    "many headers": (b"HTTP/1.1 200 OK\r\n", b"x: y\r\n" * 1000),
+    "one header": (b"HTTP/1.1 200 OK\r\nx: ", b"y" * 6000),
+    "interim answers": (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 240),
+    "trailers": (STREAM + chunk(b"data: {\n") + b"0\r\n", b"x: y\r\n" * 1000),
+    "an extension": (STREAM + b"8;x=", b"y" * 6000),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_headers_without_end_are_not_read_for_ever(kind: str) -> None:
+    beginning, more = ENDLESS[kind]
+
+    async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(beginning)
+        for _ in range(60):
+            writer.write(more)
+            await writer.drain()
+
+    async def test() -> None:
+        async with greets(then).listening() as url, await connect(url, US, seconds=0) as session:
+            with pytest.raises(BadAnswer, match=r"not HTTP|headers have more") as bad:
+                await session.call_tool("any")
+            assert bad.value.delivered
+
+    run(test())
+
+
+def test_a_long_body_is_no_long_head() -> None:
+    async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        answer = result(request, content=[{"type": "text", "text": "x" * 1_000_000}])
+        cut = [chunk(answer[at : at + 100]) for at in range(0, len(answer), 100)]
+        head = STREAM.replace(b"text/event-stream", b"application/json")
+        whole = request["params"]["name"] == "whole"
+        writer.write(http(answer) if whole else head + b"".join(cut) + b"0\r\n\r\n")
+
+    async def test() -> None:
+        async with greets(then).listening() as url, await connect(url, US) as session:
+            for name in ("whole", "in chunks"):
+                assert len((await session.call_tool(name)).text) == 1_000_000
+
+    run(test())
+
+
+def test_a_session_is_closed_whatever_its_server_says_to_that() -> None:
+    async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        error = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no such session"}}'
+        writer.write(http(error, status="400 Bad Request"))
+
+    async def test() -> None:
+        peer = greets(then, session="abc")
+        async with peer.listening() as url:
+            session = await connect(url, US)
+            await session.close()
+            assert peer.heads[-1].startswith("DELETE")
+            assert session._carrier._closed  # type: ignore[attr-defined]
+
+    run(test())
+
+
 def test_a_session_that_is_always_gone_is_asked_for_once_more_and_no_more() -> None:
     async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         writer.write(http(b"gone", status="404 Not Found", kind="text/plain"))

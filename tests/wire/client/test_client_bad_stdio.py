@@ -7,10 +7,12 @@ import os
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from client_kit import US, bad_on_stdio, ours_on_stdio, run, until
 from msgspec.structs import replace
 
+from kumihimo.wire.client import dialogue
 from kumihimo.wire.client.beyond_measure import answered_call
 from kumihimo.wire.client.connect import connect
 from kumihimo.wire.client.errors import BadAnswer, ConnectionFailed, ConnectionLost, TimedOut
@@ -82,7 +84,13 @@ def test_answers_with_wrong_ids_go_to_nobody() -> None:
     run(test())
 
 
-@pytest.mark.parametrize("mode", ["bad-utf-8", "lone-surrogate", "not-a-number", "fraction-id", "neither"])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "bad-utf-8", "lone-surrogate", "not-a-number", "fraction-id", "neither", "control-character", "unknown-escape",
+        "nested", "long-and-no-number",
+    ],
+)  # fmt: skip
 def test_nobody_waits_for_another_answer_than_the_one_that_can_not_be_read(mode: str) -> None:
     async def test() -> None:
         async with await connect(bad_on_stdio(mode), US, seconds=0) as session:
@@ -101,6 +109,48 @@ def test_an_answer_that_says_a_little_too_much_is_one(mode: str) -> None:
             assert (await session.call_tool("any")).text == mode
 
     run(test())
+
+
+def test_a_batch_is_one_where_the_revision_has_them_and_noise_elsewhere() -> None:
+    async def test() -> None:
+        async with await connect(bad_on_stdio("batch"), US) as session:
+            assert session.revision.name == "2025-03-26"
+            assert (await session.call_tool("any")).text == "batch"
+            assert session.noise == 0
+        async with await connect(bad_on_stdio("unasked-batch"), US) as session:
+            with pytest.raises(TimedOut):
+                await session.call_tool("any", seconds=0.1)
+            await until(lambda: session.noise == 1)
+
+    run(test())
+
+
+@pytest.mark.parametrize("batches", [False, True])
+def test_a_long_text_that_is_almost_a_batch_is_one_noise(batches: bool) -> None:
+    async def test() -> None:
+        async with await connect(bad_on_stdio("long-batch"), US) as session:
+            session._dialogue.batches = batches
+            assert (await session.call_tool("any")).text == "long-batch"
+            assert session.noise == 1
+
+    run(test())
+
+
+def test_what_does_not_begin_as_a_message_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[bytes] = []
+
+    def decode(data: bytes) -> None:
+        heard.append(data)
+        raise msgspec.DecodeError
+
+    noise = [b"Config: loaded", b"x", b'"text"', b"42", b"null", b"\xff"]
+    almost = [b"{not json", b"[1,2", b"\xef\xbb\xbfx", b" {"]
+    monkeypatch.setattr(dialogue, "_decode", decode)
+    hearing = dialogue.Dialogue()
+    for line in (*noise, *almost):
+        hearing.hear(line, lambda _: None)
+    assert heard == almost
+    assert hearing.noise == len(noise) + len(almost)
 
 
 def test_a_message_that_is_too_long_is_passed_over_and_one_that_is_not_is_read() -> None:

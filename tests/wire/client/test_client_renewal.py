@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from client_kit import BOUND, US, Peer, greeting, http, result, run, until
+from client_kit import BOUND, US, Peer, greeting, greets, http, result, run, until
 from msgspec.structs import replace
 
 from kumihimo.wire.client.connect import connect
-from kumihimo.wire.client.errors import ConnectionFailed, Refused, TimedOut
+from kumihimo.wire.client.errors import ConnectionFailed, Refused, SessionGone, TimedOut
 from kumihimo.wire.client.http_connection import HttpConnection
 from kumihimo.wire.client.http_pool import HttpPool
+from kumihimo.wire.errors import RpcError
 
 CONTENT = [{"type": "text", "text": "fine"}]
 IN_PLAIN = {"kind": "text/plain"}
@@ -27,6 +28,8 @@ class Forgetful:
         self.carried_out = 0
         # What a handshake is answered with in place of a session.
         self.refusal: bytes | Callable[[dict[str, Any]], bytes] | None = None
+        # What is said of a session that is not known.
+        self.unknown = http(b"gone", status="404 Not Found", **IN_PLAIN)
         self.go_on = asyncio.Event()
         self.go_on.set()
         self._session = ""
@@ -57,7 +60,7 @@ class Forgetful:
             writer.write(self._greet(request))
         elif not self._session or f"Mcp-Session-Id: {self._session}\r\n" not in head:
             known = "mcp-session-id" in head.lower()
-            writer.write(http(b"gone", status="404 Not Found" if known else "400 Bad Request", **IN_PLAIN))
+            writer.write(self.unknown if known else http(b"gone", status="400 Bad Request", **IN_PLAIN))
         elif method == "tools/call":
             self.carried_out += 1
             writer.write(http(result(request, content=CONTENT)))
@@ -81,6 +84,59 @@ def test_of_many_calls_that_find_the_session_gone_one_begins_another_and_each_is
             server.forget()
             await asyncio.gather(*(session.call_tool("any") for _ in range(20)))
             assert (server.handshakes, server.carried_out, server.strays) == (2, 20, 0)
+
+    run(test())
+
+
+BAD = "400 Bad Request"
+UNKNOWN: dict[str, bytes] = {
+    "an error of nobody": b'{"jsonrpc":"2.0","error":{"code":-32000,"message":"No valid session ID provided"},"id":null}',
+    "an error without an id": b'{"jsonrpc":"2.0","error":{"code":-32000,"message":"No valid session ID provided"}}',
+    "a text": b"No valid session ID provided",
+}
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_a_session_that_is_refused_with_no_word_of_the_call_is_begun_again(kind: str) -> None:
+    async def test() -> None:
+        server = Forgetful()
+        server.unknown = http(UNKNOWN[kind], status=BAD)
+        async with server.peer.listening() as url, await connect(url, US) as session:
+            for turn in range(2):
+                server.forget()
+                await asyncio.gather(*(session.call_tool("any") for _ in range(5)))
+                assert (server.handshakes, server.carried_out, server.strays) == (turn + 2, (turn + 1) * 5, 0)
+
+    run(test())
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_a_call_that_is_refused_in_a_new_session_too_is_what_is_refused(kind: str) -> None:
+    async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(http(UNKNOWN[kind], status=BAD))
+
+    async def test() -> None:
+        peer = greets(then, session="abc")
+        async with peer.listening() as url, await connect(url, US) as session:
+            with pytest.raises(Refused if kind == "a text" else RpcError, match="No valid session ID") as refused:
+                await session.call_tool("any")
+            assert not isinstance(refused.value, SessionGone)
+            assert peer.methods.count("tools/call") == peer.methods.count("initialize") == 2
+
+    run(test())
+
+
+def test_an_answer_to_the_call_begins_no_session_whatever_its_status() -> None:
+    async def then(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        error = b'{"jsonrpc":"2.0","id":%d,"error":{"code":-32602,"message":"no such tool"}}' % request["id"]
+        writer.write(http(error, status=BAD))
+
+    async def test() -> None:
+        peer = greets(then, session="abc")
+        async with peer.listening() as url, await connect(url, US) as session:
+            with pytest.raises(RpcError, match="no such tool"):
+                await session.call_tool("any")
+            assert peer.methods.count("tools/call") == peer.methods.count("initialize") == 1
 
     run(test())
 

@@ -92,6 +92,26 @@ def test_a_server_that_names_no_endpoint_is_given_up_in_time() -> None:
     run(test())
 
 
+def test_a_stream_whose_handshake_is_refused_is_not_kept() -> None:
+    async def test() -> None:
+        peer = SsePeer()
+        before = peer._answer
+
+        async def answer(peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+            if peer.heads[-1].startswith("POST /messages"):
+                writer.write(http(b"no", status="500 Internal Server Error"))
+            else:
+                await before(peer, request, writer)
+
+        peer._answer = answer
+        async with peer.listening() as url:
+            with pytest.raises(Refused):
+                await connect(url, US)
+            await until(lambda: all(writer.is_closing() for writer in peer._writers))
+
+    run(test())
+
+
 STREAMS: dict[str, tuple[bytes, type[Exception]]] = {
     "a page": (http(b"<html>", kind="text/html"), ConnectionFailed),
     "an empty stream": (STREAM + b"0\r\n\r\n", ConnectionFailed),
@@ -235,7 +255,7 @@ def test_what_else_comes_by_the_stream_harms_nobody() -> None:
         async with peer.listening() as url, await connect(old(url), US) as session:
             for _ in range(2):
                 assert (await session.call_tool("any")).text == "fine"
-            assert session.noise == 2 * 5
+            assert session.noise == 2 * 4
             assert all(head.startswith("POST /messages?session=1 ") for head in peer.heads[1:])
 
     run(test())

@@ -84,7 +84,12 @@ class _Opening:
                 raise
             await carrier.close()
             carrier = await self._open_old(refusal)
-            await self.handshake.shake(self._dialogue, carrier)
+            try:
+                await self.handshake.shake(self._dialogue, carrier)
+            except BaseException:
+                # Who called this knows only the carrier before.
+                await carrier.close()
+                raise
         return carrier
 
     async def _open(self, target: Target) -> Carrier:

@@ -15,6 +15,7 @@ from kumihimo.wire.client.awaited import Awaited
 from kumihimo.wire.client.beyond_measure import answered_call
 from kumihimo.wire.client.call import Call, OnProgress, OnRequest
 from kumihimo.wire.client.errors import BadAnswer
+from kumihimo.wire.client.lines import END_BYTES
 from kumihimo.wire.client.questions import Questions, Reply
 from kumihimo.wire.errors import RpcError
 from kumihimo.wire.jsonrpc import NO_RAW, SUBSCRIPTION_ID, UNREADABLE
@@ -63,6 +64,10 @@ _decode_acknowledged = msgspec.json.Decoder(_Acknowledged).decode
 _decode_withdrawn = msgspec.json.Decoder(_Withdrawn).decode
 _decode_any = msgspec.json.Decoder().decode
 _MOST_TOLD = 300
+# Of what can't be read, or is a batch, no more is looked at once again: that is slow, and all servers would wait for it.
+_MOST_LOOKED_AT = 1024 * 1024
+# How a message can begin, or a text that is almost one.
+_BEGINNINGS = (b"{", b"[", BOM_UTF8, b" ", b"\t", b"\r", b"\n")
 
 
 class Dialogue:
@@ -71,6 +76,8 @@ class Dialogue:
     def __init__(self, on_notification: OnNotification | None = None, on_request: OnRequest | None = None) -> None:
         self.calls: dict[int, Call] = {}
         self.noise = 0
+        # Whether the revision that was agreed upon has them.
+        self.batches = False
         self._last = 0
         self._on_notification = on_notification
         self.questions = Questions(on_request)
@@ -97,6 +104,10 @@ class Dialogue:
     def hear(self, data: bytes | Raw, reply: Reply, among: Iterable[Call] | None = None) -> None:
         """Take one message in. Whatever it is, the session goes on. `among` are the calls that a question which comes this
         way can belong to: all, where everything comes one way."""
+        if not isinstance(data, Raw) and not data.startswith(_BEGINNINGS):
+            # Of what is no message there may be much, a log for example: it is not worth three attempts.
+            self.noise += 1
+            return
         try:
             if not isinstance(data, Raw) and not data.isascii():
                 # What is passed on unread would reach somebody who can't read it.
@@ -140,11 +151,8 @@ class Dialogue:
         if not isinstance(data, Raw) and data.startswith(BOM_UTF8) and not data.startswith(BOM_UTF8 * 2):
             self.hear(data[len(BOM_UTF8) :], reply, among)
             return
-        try:
-            if not isinstance(data, Raw):
-                data.decode()
-            members = _decode_batch(data)
-        except UNREADABLE:
+        members = self._members(data)
+        if members is None:
             call = self._call(_identity_of(bytes(data)))
             if call is None:
                 self.noise += 1
@@ -157,6 +165,16 @@ class Dialogue:
                 self.hear(member, reply, among)
             else:
                 self.noise += 1
+
+    def _members(self, data: bytes | Raw) -> list[Raw] | None:
+        """None where it is no batch, or can't be one: a member of one is none."""
+        if isinstance(data, Raw) or not self.batches or len(data) > _MOST_LOOKED_AT:
+            return None
+        try:
+            data.decode()
+            return _decode_batch(data)
+        except UNREADABLE:
+            return None
 
     def _hear_no_answer(self, call: Call, why: str) -> None:
         """Nobody need wait for another answer to this call."""
@@ -233,9 +251,11 @@ def _identity_of(data: bytes) -> Any:
     """Which call an answer belongs to that is not quite JSON, or not quite UTF-8. None where that can't be known, or it is
     no answer."""
     try:
-        told = json.loads(data.decode("utf-8", "replace"))
+        told = json.loads(data.decode("utf-8", "replace")) if len(data) <= _MOST_LOOKED_AT else None
     except (ValueError, RecursionError):
-        return None
+        told = None
+    if told is None:
+        return answered_call(data[:END_BYTES], data[-END_BYTES:])
     if not isinstance(told, dict) or "method" in told:
         return None
     number: object = cast("dict[str, object]", told).get("id")

@@ -50,7 +50,11 @@ class Refused(ClientError):
 
 
 class SessionGone(Refused):
-    pass
+    """`instead` is what it means where the session is one that the server knows for certain: not every status tells."""
+
+    def __init__(self, status: int, reason: str = "", *, instead: Exception | None = None) -> None:
+        super().__init__(status, reason)
+        self.instead = instead
 
 
 class TimedOut(ClientError):

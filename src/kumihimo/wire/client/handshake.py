@@ -84,6 +84,7 @@ class Handshake:
         """Whether the server speaks the stateless revision. Then everything is agreed upon. `silent` tells afterwards that it
         did not answer in time; who is `patient` gives it as long as a handshake has."""
         self.revision = STATELESS
+        dialogue.batches = STATELESS.batches
         carrier.agree(STATELESS)
         seconds = self._introduction.seconds if patient else self._introduction.probe_seconds
         self.silent = False
@@ -127,6 +128,7 @@ class Handshake:
         if revision is None or not revision.handshake:
             raise BadAnswer(f"the server speaks {version[:40]!r}, which is not known here")
         self.revision, self.greeting = revision, greeting
+        dialogue.batches = revision.batches
         carrier.agree(revision)
         # Some servers refuse what arrives before it: where messages go side by side, it is waited for.
         with contextlib.suppress(TimeoutError):

@@ -14,6 +14,7 @@ from kumihimo.wire.client.headers import header_lines
 from kumihimo.wire.client.http_answer import HttpAnswer
 from kumihimo.wire.client.http_connection import Line
 from kumihimo.wire.client.http_pool import pool_for
+from kumihimo.wire.client.posts import Posts
 from kumihimo.wire.client.targets import Url
 from kumihimo.wire.errors import RpcError
 from kumihimo.wire.revision import Revision
@@ -42,6 +43,9 @@ class HttpCarrier:
         self._revision: Revision | None = None
         self._session = ""
         self._background = Background()
+        self._replies = Posts(self.tell, target.most_bytes)
+        # By themselves, so that no answer to a question has to wait for a server that takes none of these.
+        self._cancellations = Posts(self.tell, target.most_bytes)
         self._closed = False
         self._write_heads()
 
@@ -72,18 +76,22 @@ class HttpCarrier:
             return
         call.sent = True
         call.way = _Way(connection, answer)
-        connection.ask(request, answer)
+        answer.ask(connection, request)
 
     def post(self, message: bytes) -> None:
         if not self._closed:
-            self._background.start(self.tell(message))
+            # Beyond what can wait it is dropped: that nobody wants an answer a server need not know.
+            self._cancellations.add(message)
+
+    def reply(self, message: bytes) -> bool:
+        return self._closed or self._replies.add(message)
 
     async def tell(self, message: bytes) -> None:
         # Sent once; nobody is there to be told that it was lost.
         with contextlib.suppress(ClientError, RpcError):
             connection = self._pool.ready() or await self._pool.connect()
             answer = HttpAnswer(self, None)
-            connection.ask(self._request(message, b""), answer)
+            answer.ask(connection, self._request(message, b""))
             try:
                 await answer.over
             finally:
@@ -109,7 +117,7 @@ class HttpCarrier:
         answer = HttpAnswer(self, None)
         answer.on_stream = on_ready
         connection = self._pool.ready() or await self._pool.connect()
-        connection.ask(self._get_head + b"\r\n", answer)
+        answer.ask(connection, self._get_head + b"\r\n")
         try:
             await answer.over
         except Refused as refused:
@@ -121,18 +129,19 @@ class HttpCarrier:
 
     async def close(self) -> None:
         if self._session and not self._closed:
-            with contextlib.suppress(ClientError, TimeoutError):
+            with contextlib.suppress(ClientError, RpcError, TimeoutError):
                 async with asyncio.timeout(_GOODBYE_SECONDS):
                     await self._say_goodbye()
         self._closed = True
-        await self._background.end()
+        for work in (self._background, self._replies, self._cancellations):
+            await work.end()
         self.dialogue.fail_all(lambda call: ConnectionLost("the session was closed", delivered=call.sent))
         self._pool.close()
 
     async def _say_goodbye(self) -> None:
         answer = HttpAnswer(self, None)
         connection = self._pool.ready() or await self._pool.connect()
-        connection.ask(self._get_head.replace(b"GET ", b"DELETE ", 1) + b"\r\n", answer)
+        answer.ask(connection, self._get_head.replace(b"GET ", b"DELETE ", 1) + b"\r\n")
         await answer.over
 
     async def _resume(self, cut: HttpAnswer) -> None:
@@ -153,7 +162,7 @@ class HttpCarrier:
             connection.close()
             return
         call.way = _Way(connection, answer)
-        connection.ask(self._get_head + b"Last-Event-ID: %b\r\n\r\n" % last_id, answer)
+        answer.ask(connection, self._get_head + b"Last-Event-ID: %b\r\n\r\n" % last_id)
 
     def _request(self, body: bytes, headers: bytes) -> bytes:
         return b"%b%bContent-Length: %d\r\n\r\n%b" % (self._post_head, headers, len(body), body)

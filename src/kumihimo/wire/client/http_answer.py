@@ -13,9 +13,10 @@ from kumihimo.wire.client.call import Call, OnReady
 from kumihimo.wire.client.dialogue import Dialogue, error_of
 from kumihimo.wire.client.errors import BadAnswer, ClientError, ConnectionLost, Refused, SessionGone
 from kumihimo.wire.client.events import Events
+from kumihimo.wire.client.http_connection import Line
 from kumihimo.wire.client.retry_after import seconds_until
 from kumihimo.wire.errors import RpcError
-from kumihimo.wire.jsonrpc import UNREADABLE
+from kumihimo.wire.jsonrpc import NO_RAW, UNREADABLE
 
 _PHRASES: Final = {it.value: it.phrase for it in HTTPStatus}
 
@@ -26,7 +27,9 @@ class Post(Protocol):
     dialogue: Dialogue
     most_bytes: int
 
-    def post(self, message: bytes) -> None: ...
+    def reply(self, message: bytes) -> bool:
+        """Answer what the server asks. False where it does not take the answers."""
+        ...
 
     def take_up(self, answer: HttpAnswer) -> bool: ...
 
@@ -38,10 +41,13 @@ class Post(Protocol):
 
 class _Failure(Struct):
     error: Raw | UnsetType = UNSET
+    id: Raw = NO_RAW
 
 
 # Whoever refuses so has not looked at the call, whatever else it says.
 _NOT_LET_IN = (401, 403, 429)
+# How much is kept of an answer that nobody has asked for: it may say why something was refused.
+_MOST_UNASKED = 64 * 1024
 _decode_failure = msgspec.json.Decoder(_Failure).decode
 
 
@@ -55,6 +61,7 @@ class HttpAnswer:
         # Hears that the answer is a stream.
         self.on_stream: OnReady | None = None
         self.status = 0
+        self._line: Line | None = None
         self._carrier = carrier
         self._session = carrier.session
         self._last_id = last_id
@@ -63,6 +70,10 @@ class HttpAnswer:
         self._events: Events | None = None
         self._parts: list[bytes] = []
         self._size = 0
+
+    def ask(self, line: Line, request: bytes) -> None:
+        self._line = line
+        line.ask(request, self)
 
     @property
     def last_id(self) -> bytes | None:
@@ -88,17 +99,18 @@ class HttpAnswer:
         if self._events is not None:
             self._events.feed(data)
             if self._events.too_long:
-                self._fail(self._too_long())
+                self._cut(self._too_long())
             return
         self._size += len(data)
-        if self._size <= self._carrier.most_bytes:
+        if self._size > self._carrier.most_bytes:
+            self._parts.clear()
+            self._cut(self._too_long())
+        elif self.call is not None or self._size <= _MOST_UNASKED:
             self._parts.append(data)
 
     def ended(self) -> None:
         if self._events is not None:
             self._stream_ended(ConnectionLost("the stream ended without an answer", delivered=True))
-        elif self._size > self._carrier.most_bytes:
-            self._fail(self._too_long())
         elif 200 <= self.status < 300:
             self._succeeded(b"".join(self._parts))
         else:
@@ -112,7 +124,17 @@ class HttpAnswer:
 
     def _hear(self, data: bytes) -> None:
         # What a server asks on the way to an answer belongs to that call and no other.
-        self._carrier.dialogue.hear(data, self._carrier.post, None if self.call is None else (self.call,))
+        self._carrier.dialogue.hear(data, self._reply, None if self.call is None else (self.call,))
+
+    def _reply(self, message: bytes) -> None:
+        if not self._carrier.reply(message):
+            self._cut(ConnectionLost("the server does not take the answers to what it asks", delivered=True))
+
+    def _cut(self, error: ClientError) -> None:
+        """Nothing of what still comes is wanted."""
+        self._fail(error)
+        if self._line is not None:
+            self._line.drop(self)
 
     def _stream_ended(self, error: ClientError) -> None:
         waited_for = self.call is not None and not self.call.over
@@ -138,6 +160,17 @@ class HttpAnswer:
         """What a status above 300 means. Of an error in JSON-RPC the status is only an echo."""
         if self.status == 404 and self._session:
             return SessionGone(self.status, "the server does not know the session")
+        refusal = self._refusal_itself(body)
+        if self._may_mean_session and not _is_answer(body):
+            return SessionGone(self.status, "the server may not know the session", instead=refusal)
+        return refusal
+
+    @property
+    def _may_mean_session(self) -> bool:
+        """Many servers say so of a session that they do not know, and of what they can't read."""
+        return self.status == 400 and bool(self._session) and self.call is not None and not self.attempt
+
+    def _refusal_itself(self, body: bytes) -> Exception:
         error = None if self.status in _NOT_LET_IN else _rpc_error(body)
         reason = _sentence(body, self.status)
         if 300 <= self.status < 400 and self._location:
@@ -169,6 +202,14 @@ def _sentence(body: bytes, status: int) -> str:
     if not said.startswith("<"):
         return said
     return _PHRASES.get(status, "")
+
+
+def _is_answer(body: bytes) -> bool:
+    """Whether it names a request that it answers: who does not has perhaps not looked at it."""
+    try:
+        return bytes(_decode_failure(body).id) not in (b"", b"null")
+    except UNREADABLE:
+        return False
 
 
 def _rpc_error(body: bytes) -> RpcError | None:

@@ -10,6 +10,9 @@ import httptools
 
 from kumihimo.wire.client.errors import BadAnswer, ClientError, ConnectionLost
 
+# How long the headers of an answer may be, with those after its body. No server has so much to say there.
+_MOST_HEAD_BYTES = 256 * 1024
+
 
 class Exchange(Protocol):
     """Whoever hears an answer as it comes: `began`, `came` any number of times, then either `ended` or `broke`."""
@@ -39,6 +42,8 @@ class HttpConnection(asyncio.Protocol):
         self._exchange: Exchange | None = None
         self._parser: Any = None
         self._headers: dict[bytes, bytes] = {}
+        # What came since the last that was no header.
+        self._head_bytes = 0
         self._in_body = False
         self._until_close = False
         self._reusable = False
@@ -55,6 +60,7 @@ class HttpConnection(asyncio.Protocol):
         self._exchange = exchange
         self._parser = cast("Any", httptools).HttpResponseParser(self)
         self._in_body = False
+        self._head_bytes = 0
         self._transport.write(request)
 
     def drop(self, exchange: Exchange) -> None:
@@ -78,10 +84,15 @@ class HttpConnection(asyncio.Protocol):
             # Nobody has asked for anything.
             self.close()
             return
+        # What of it is no header takes itself out of this again.
+        self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
             self._break(BadAnswer(f"what came is not HTTP: {error}"))
+            return
+        if self._head_bytes > _MOST_HEAD_BYTES:
+            self._break(BadAnswer(f"its headers have more than {_MOST_HEAD_BYTES} bytes"))
 
     def eof_received(self) -> None:
         if self._in_body and self._until_close:
@@ -121,7 +132,11 @@ class HttpConnection(asyncio.Protocol):
         if self._exchange is not None:
             self._exchange.began(status, self._headers)
 
+    def on_chunk_header(self) -> None:
+        self._head_bytes = 0
+
     def on_body(self, data: bytes) -> None:
+        self._head_bytes = 0
         if self._exchange is not None:
             self._exchange.came(data)
 

@@ -137,7 +137,11 @@ class Messenger:
                 raise
             # The server has looked at nothing but the headers: it is asked which it wants.
             await self.listing("tools", allowance.seconds)
-        return await self._once(errand, allowance)
+        try:
+            return await self._once(errand, allowance)
+        except SessionGone as gone:
+            # It was asked in a session that has only just begun.
+            raise gone.instead or gone from None
 
     def _once(self, errand: Errand, allowance: Allowance) -> Awaitable[Raw]:
         call = self._dialogue.open(errand.method, errand.on_progress, errand.on_input)

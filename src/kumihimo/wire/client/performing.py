@@ -21,7 +21,12 @@ async def perform(dialogue: Dialogue, carrier: Carrier, call: Awaited, allowance
             # It was sent before, and what became of that is why it has to be sent again.
             raise TimedOut(allowance.seconds, delivered=True)
         allowance.begin(call.expire)
-        await carrier.send(call)
+        if carrier.ready:
+            # What most calls are: there is nothing to wait for, and nothing to be made for waiting.
+            call.sent = True
+            carrier.post(call.body)
+        else:
+            await _send(carrier, call)
         return await call.answer
     except (TimedOut, asyncio.CancelledError):
         carrier.abandon(call)
@@ -34,3 +39,24 @@ async def perform(dialogue: Dialogue, carrier: Carrier, call: Awaited, allowance
             call.answer.cancel()
         elif not call.answer.cancelled():
             call.answer.exception()
+
+
+async def _send(carrier: Carrier, call: Awaited) -> None:
+    """Wait for a way to the server no longer than for the answer: a server that reads nothing more may never make room."""
+    sending, waiting = True, asyncio.timeout(None)
+
+    def stop(_: object) -> None:
+        # What has begun to be sent is not cut in two.
+        if sending and not call.sent:
+            waiting.reschedule(0)
+
+    call.answer.add_done_callback(stop)
+    try:
+        async with waiting:
+            await carrier.send(call)
+    except TimeoutError:
+        if not waiting.expired():
+            raise
+    finally:
+        sending = False
+        call.answer.remove_done_callback(stop)

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 from typing import NamedTuple
 
-from kumihimo.wire.client.background import Background
 from kumihimo.wire.client.call import Call, OnReady
 from kumihimo.wire.client.dialogue import Dialogue
 from kumihimo.wire.client.errors import ClientError, ConnectionFailed, ConnectionLost
@@ -17,6 +16,7 @@ from kumihimo.wire.client.headers import header_lines
 from kumihimo.wire.client.http_answer import HttpAnswer
 from kumihimo.wire.client.http_connection import Line
 from kumihimo.wire.client.http_pool import pool_for
+from kumihimo.wire.client.posts import Posts
 from kumihimo.wire.client.sse_stream import SseStream
 from kumihimo.wire.client.targets import Url
 from kumihimo.wire.errors import RpcError
@@ -45,13 +45,15 @@ class SseCarrier:
         self._endpoint = b""
         self._stream: SseStream | None = None
         self._lost: str | None = None
-        self._background = Background()
+        self._replies = Posts(self.tell, target.most_bytes)
+        # By themselves, so that no answer to a question has to wait for a server that takes none of these.
+        self._cancellations = Posts(self.tell, target.most_bytes)
 
     async def open(self) -> None:
         """Begin the stream. ConnectionFailed or Refused where it does not say where to post; nothing was sent then."""
         connection = await self._pool.connect()
         stream = SseStream(self)
-        connection.ask(self._head(b"GET", self._pool.path) + b"Accept: text/event-stream\r\n\r\n", stream)
+        stream.ask(connection, self._head(b"GET", self._pool.path) + b"Accept: text/event-stream\r\n\r\n")
         try:
             async with asyncio.timeout(self._target.connect_seconds):
                 endpoint = await stream.begun()
@@ -103,18 +105,22 @@ class SseCarrier:
         answer = HttpAnswer(self, None)
         call.way = _Way(connection, answer)
         answer.over.add_done_callback(lambda over: _refuse(call, over))
-        connection.ask(self._request(call.body), answer)
+        answer.ask(connection, self._request(call.body))
 
     def post(self, message: bytes) -> None:
         if self._lost is None:
-            self._background.start(self.tell(message))
+            # Beyond what can wait it is dropped: that nobody wants an answer a server need not know.
+            self._cancellations.add(message)
+
+    def reply(self, message: bytes) -> bool:
+        return self._lost is not None or self._replies.add(message)
 
     async def tell(self, message: bytes) -> None:
         # Sent once; nobody is there to be told that it was lost.
         with contextlib.suppress(ClientError, RpcError):
             connection = self._pool.ready() or await self._pool.connect()
             answer = HttpAnswer(self, None)
-            connection.ask(self._request(message), answer)
+            answer.ask(connection, self._request(message))
             try:
                 await answer.over
             finally:
@@ -134,7 +140,8 @@ class SseCarrier:
 
     async def close(self) -> None:
         self._abandon_stream("the session was closed")
-        await self._background.end()
+        await self._replies.end()
+        await self._cancellations.end()
         self._pool.close()
 
     def _ended(self, stream: SseStream, connection: Line) -> None:

@@ -61,6 +61,8 @@ class StdioCarrier:
         self._writing = Room()
         self._loop = asyncio.get_running_loop()
         self._outgoing: list[bytes] = []
+        # What the server has not read of that which we had to answer at once.
+        self._owed = 0
         self._errors = _Errors()
         self._process: ServerProcess | None = None
         # Its pipes that are not the loop's yet.
@@ -79,8 +81,10 @@ class StdioCarrier:
     async def _begin(self, process: ServerProcess, call: Call) -> None:
         """Send the first call. It waits in the pipe for a server that is just starting, which then need not be woken for it;
         and of many that are started together each has its call before the first of them is heard."""
-        if len(call.body) < select.PIPE_BUF:
-            call.sent = True
+        # Nobody may interrupt it meanwhile: a server with half of its pipes is none.
+        call.sent = True
+        written = len(call.body) < select.PIPE_BUF
+        if written:
             # Where the server has ended already its output has, too, and that tells how.
             with contextlib.suppress(BrokenPipeError):
                 os.write(process.stdin.fileno(), call.body + b"\n")
@@ -88,6 +92,7 @@ class StdioCarrier:
         for protocol in (_Reading(self), self._errors)[: len(self._loose)]:
             reader, _ = await self._loop.connect_read_pipe(lambda protocol=protocol: protocol, self._next_pipe())
             self._readers.append(reader)
+        call.sent = written
 
     def _next_pipe(self) -> IO[bytes] | Lent:
         return given_to(self._loop, self._loose.pop(0))
@@ -136,7 +141,7 @@ class StdioCarrier:
 
     def _flush(self) -> None:
         messages, self._outgoing = self._outgoing, []
-        if messages and self._writer is not None and not self._writing.closed:
+        if messages and self._writer is not None and not (self._writing.closed or self._writer.is_closing()):
             self._writer.write(b"\n".join((*messages, b"")))
 
     async def tell(self, message: bytes) -> None:
@@ -181,7 +186,28 @@ class StdioCarrier:
     def hear(self, data: bytes) -> None:
         for line in self._lines.feed(data):
             if line and not line.isspace():
-                self._dialogue.hear(line, self.post)
+                self._dialogue.hear(line, self._reply)
+
+    def _reply(self, message: bytes) -> None:
+        """Questions are answered whether there is room or not."""
+        if self._lost is not None:
+            return
+        self._owed = self._owed + len(message) if self._writing.crowded else 0
+        if self._owed > self._command.most_bytes:
+            self._lost = "the server does not read what it is sent"
+            self._fail_calls()
+            self._telling = self._loop.create_task(self._give_up())
+        else:
+            self.post(message)
+
+    async def _give_up(self) -> None:
+        """What has to be read yet is worth nothing."""
+        if self._writer is not None:
+            self._writer.abort()
+        for reader in self._readers:
+            reader.close()
+        if self._process is not None:
+            await self._process.end()
 
     def _too_long(self, beginning: bytes, end: bytes) -> None:
         self._dialogue.hear_too_long(beginning, end, self._command.most_bytes)
@@ -190,7 +216,8 @@ class StdioCarrier:
         """Its output has ended: nothing will be answered any more."""
         if self._lost is None:
             self._lost = "the server closed its output"
-        self._telling = asyncio.get_running_loop().create_task(self._tell_why())
+        if self._telling is None:
+            self._telling = self._loop.create_task(self._tell_why())
 
     async def _tell_why(self) -> None:
         """A process that dies closes its output a moment before it can be known how it ended."""

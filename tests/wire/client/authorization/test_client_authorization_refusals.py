@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
 
+from kumihimo.wire.client.authorization.challenge import challenge_of
 from kumihimo.wire.client.authorization.errors import LoginNeeded, TokenRefused
 from kumihimo.wire.client.authorization.fetching import Fetcher
 from kumihimo.wire.client.errors import ConnectionFailed
@@ -167,3 +169,11 @@ def test_a_server_that_wants_something_else_than_a_token_keeps_its_word() -> Non
             assert w.person.pages == []
 
     run(test())
+
+
+@pytest.mark.parametrize("filling", [b" ", b",", b", ", b"a ", b'a="', b"a= "])
+def test_a_challenge_of_hardly_anything_is_read_at_once(filling: bytes) -> None:
+    began = time.process_time()
+    for _ in range(20):
+        assert challenge_of({b"www-authenticate": b"Bearer " + filling * 8192}).token
+    assert time.process_time() - began < 3

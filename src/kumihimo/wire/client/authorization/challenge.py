@@ -10,7 +10,7 @@ from msgspec import Struct
 _LONGEST = 8192
 _SCHEMES = ("bearer", "dpop")
 # A word; and where it is the name of a parameter, its value, quoted or not.
-_WORD = re.compile(r"""[\s,]*([!#$%&'*+.^_`|~\w-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?""", re.ASCII)
+_WORD = re.compile(r"""([!#$%&'*+.^_`|~\w-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?""", re.ASCII)
 
 
 class Challenge(Struct, frozen=True):
