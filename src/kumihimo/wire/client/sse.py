@@ -133,9 +133,9 @@ class SseCarrier:
             self.post(call.cancellation)
 
     async def listen(self, on_ready: OnReady) -> None:
-        """Everything comes by the one stream: this ends with it."""
-        on_ready()
+        """Everything comes by the one stream: this ends with it, and is never ready where it has ended."""
         if self._stream is not None:
+            on_ready()
             await asyncio.wait((self._stream.over,))
 
     async def close(self) -> None:
