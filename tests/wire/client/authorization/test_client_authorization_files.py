@@ -147,8 +147,8 @@ def test_processes_that_renew_at_once_never_use_a_refresh_token_twice(tmp_path: 
             told = await asyncio.gather(*(one.communicate() for one in started))
             # One that was used before would have been refused, and ended its process.
             assert [out for out, _ in told] == [b"good\n"] * 4, told
-            # One for each refusal at most; and where that took long, one more for a token that was about to end.
-            assert 6 <= w.giver.refreshes <= 48
+            # One for each refusal at most, and one before all: by the clock of the processes the first token ends soon.
+            assert 7 <= w.giver.refreshes <= 25
             kept = w.store.load(w.url)
             assert kept is not None
             assert (kept.access_token in w.giver.valid, kept.refresh_token in w.giver._refresh) == (True, True)
