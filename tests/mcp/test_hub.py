@@ -297,6 +297,20 @@ def test_the_door_of_a_project_that_was_named_looks_at_the_files_of_that_project
     assert f"{place.file}:3".encode() in done.stderr
 
 
+def test_the_door_opens_also_while_the_board_is_not_there(place: Place) -> None:
+    environment = {**os.environ, "KUMI_HOME": str(place.home), "KUMI_LANG": "en"}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    said = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}, request]
+    done = subprocess.run(
+        [sys.executable, "-m", "kumihimo", "--db", "postgresql://nobody@127.0.0.1:9/none", "mcp", "serve", "--toolset", "hub"],
+        cwd=place.folder, env=environment, input="\n".join(map(json.dumps, said)).encode() + b"\n", capture_output=True,
+        check=False,
+    )  # fmt: skip
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [len(answer["result"].get("tools", [])) for answer in answers] == [0, 10]
+
+
 @pytest.mark.parametrize("end", ["input", "SIGTERM", "SIGKILL"])
 def test_no_server_outlives_the_door_however_it_ends(place: Place, end: str) -> None:
     alpha = place.server("alpha", {"name": "child", "does": "child"}, stubborn=True)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from kumihimo import __version__
-from kumihimo.domain.errors import KumihimoError
+from kumihimo.domain.errors import KumihimoError, StoreError
 from kumihimo.operations.operation import Caller
 from kumihimo.services.board import Board
 from kumihimo.settings import Settings
@@ -57,10 +57,15 @@ class _Beside:
     """The hub beside the calls. ConfigError at once where its servers are not well configured."""
 
     def __init__(self, door: Door, expose: str) -> None:
+        from kumihimo.hub.places import project_folder
         from kumihimo.operations.servers import hub_folder
         from kumihimo.surfaces.hubs.watched_hub import check
 
-        folder, _ = hub_folder(door.board, door.owner().place, door.settings.folder)
+        try:
+            folder, _ = hub_folder(door.board, door.owner().place, door.settings.folder)
+        except StoreError:
+            # The board may be there by the first call, which looks at the files of its project anyway.
+            folder = project_folder(door.settings.folder)
         check(folder, door.settings)
         self._door = door
         self.exposed = None
