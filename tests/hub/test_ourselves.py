@@ -25,11 +25,16 @@ OURSELVES: list[dict[str, Any]] = [
     {"type": "http", "url": "http://localhost:9696/mcp"},
     {"url": "http://0.0.0.0:1234/mcp/lead", "headers": {"Authorization": "Bearer ${NOT_SET}"}},
     {"url": "http://[::1]:1234/mcp/hub,worker"},
+    {"url": "http://localhost.:9697/mcp/hub%2Cworker"},
+    {"command": "docker", "args": ["run", "-i", "example.test/me/kumihimo:latest", "mcp", "serve"]},
+    {"command": "python", "args": ["-m", "kumihimo.__main__", "mcp", "serve"]},
 ]
 OTHERS: list[dict[str, Any]] = [
     {"command": "claude", "args": ["mcp", "serve", "--add-dir", "/home/me/kumihimo"]},
     {"command": "npx", "args": ["-y", "server-filesystem", "/home/me/kumi"]},
     {"url": "http://localhost:8080/mcp"},
+    {"url": "http://localhost:8080/mcp/editor"},
+    {"url": "http://127.0.0.1:3000/mcp/hub"},
     {"url": "https://example.test/mcp/lead"},
 ]
 

@@ -7,17 +7,18 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 _PROGRAMS = ("kumi", "kumihimo")
 _TOOLSETS = ("lead", "editor", "runner", "worker", "manager", "resident", "hub")
-_PORT = 9696
+# The usual one, and those that are taken where it is not free.
+_PORTS = range(9696, 9796)
 # A shell may be given all of them as one.
 _WORD = re.compile(r"[^\s;&|'\"()]+")
 # `kumihimo[oauth]`, `kumihimo@latest`, `kumihimo>=1` and `kumi.exe` are all the same program.
-_MORE = re.compile(r"[\[@=<>~!]|\.(?:exe|git)\b")
+_MORE = re.compile(r"[\[@=<>~!:]|\.(?:exe|git|__main__)\b")
 
 
 def is_own(name: str, entry: Mapping[str, Any]) -> bool:
@@ -56,10 +57,14 @@ def _reaches_us(name: str, place: str) -> bool:
         host, port = url.hostname or "", url.port
     except ValueError:
         return False
-    door, _, toolsets = url.path.strip("/").partition("/")
-    if door != "mcp" or not _is_here(host):
+    door, _, toolsets = unquote(url.path).strip("/").partition("/")
+    if door != "mcp" or not _is_here(host.rstrip(".")):
         return False
-    return all(it in _TOOLSETS for it in toolsets.split(",")) or name in _PROGRAMS or (port == _PORT and not toolsets)
+    parts = toolsets.split(",")
+    if name in _PROGRAMS or not all(it in _TOOLSETS for it in parts if toolsets):
+        return name in _PROGRAMS
+    # Other programs may have such an address: ours is known by where it listens unless it was told otherwise, or by more of it.
+    return toolsets == "lead" or len(parts) > 1 or (port is not None and port in _PORTS)
 
 
 def _is_here(host: str) -> bool:

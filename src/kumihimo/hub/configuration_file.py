@@ -93,7 +93,8 @@ def from_value(
         raise ConfigError(where(()), "bad_setting", reason="It is a table with 'servers' or 'mcpServers'")
     table = cast("dict[str, Any]", value)
     foreign = "mcpServers" in table
-    if foreign and table.get("servers") is not None:
+    # A table of that name is another client's: ours is a list.
+    if foreign and isinstance(table.get("servers"), list):
         reason = "'mcpServers' and 'servers' are in one file: only one can count, so put all servers into one of them"
         raise ConfigError(where(("servers",)), "bad_setting", reason=reason)
     if not foreign and (unknown := next((key for key in table if key not in ("servers", "options")), None)):

@@ -13,6 +13,8 @@ from kumihimo.wire.errors import RpcError
 # One that is cut again at once is asked for more and more seldom.
 LEAST_SECONDS = 1.0
 MOST_SECONDS = 60.0
+# One that was heard for so long was well.
+STEADY_SECONDS = 10.0
 
 
 async def hear_on(live: Live, timing: Timing, missed: Callable[[], None]) -> None:
@@ -25,7 +27,7 @@ async def hear_on(live: Live, timing: Timing, missed: Callable[[], None]) -> Non
         if not heard:
             # Its lists are asked for again when they are old.
             return
-        wait = LEAST_SECONDS if timing.now() - began > MOST_SECONDS else min(wait * 2, MOST_SECONDS)
+        wait = LEAST_SECONDS if timing.now() - began > STEADY_SECONDS else min(wait * 2, MOST_SECONDS)
         await timing.sleep(wait)
 
 

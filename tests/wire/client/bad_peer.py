@@ -80,8 +80,12 @@ def called(mode: str, request: dict) -> None:
     elif mode == "pings":
         while True:
             say('{"jsonrpc":"2.0","id":1,"method":"ping"}\n' * 1000)
-    elif mode in ("batch", "unasked-batch"):
-        say("[" + answer(request, content=text).strip() + "]\n")
+    elif mode in ("batch", "unasked-batch", "brackets"):
+        one = answer(request, content=text).strip()
+        say("[" + (f"{one},{one}" if mode == "unasked-batch" else one) + "]\n")
+    elif mode == "mute":
+        os.close(1)
+        signal.pause()
     elif mode == "long-batch":
         say("[" + "1," * 2_000_000 + "1]\n" + answer(request, content=text))
     elif mode == "deaf":

@@ -117,6 +117,9 @@ def test_a_batch_is_one_where_the_revision_has_them_and_noise_elsewhere() -> Non
             assert session.revision.name == "2025-03-26"
             assert (await session.call_tool("any")).text == "batch"
             assert session.noise == 0
+        async with await connect(bad_on_stdio("brackets"), US) as session:
+            # One message in brackets is that message, whoever puts it there.
+            assert (await session.call_tool("any")).text == "brackets"
         async with await connect(bad_on_stdio("unasked-batch"), US) as session:
             with pytest.raises(TimedOut):
                 await session.call_tool("any", seconds=0.1)

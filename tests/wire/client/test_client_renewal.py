@@ -11,7 +11,7 @@ from client_kit import BOUND, US, Peer, greeting, greets, http, result, run, unt
 from msgspec.structs import replace
 
 from kumihimo.wire.client.connect import connect
-from kumihimo.wire.client.errors import ConnectionFailed, Refused, SessionGone, TimedOut
+from kumihimo.wire.client.errors import ConnectionFailed, ConnectionLost, Refused, SessionGone, TimedOut
 from kumihimo.wire.client.http_connection import HttpConnection
 from kumihimo.wire.client.http_pool import HttpPool
 from kumihimo.wire.errors import RpcError
@@ -30,6 +30,8 @@ class Forgetful:
         self.refusal: bytes | Callable[[dict[str, Any]], bytes] | None = None
         # What is said of a session that is not known.
         self.unknown = http(b"gone", status="404 Not Found", **IN_PLAIN)
+        # What a call is answered with that was carried out.
+        self.failure: bytes | None = None
         self.go_on = asyncio.Event()
         self.go_on.set()
         self._session = ""
@@ -53,7 +55,9 @@ class Forgetful:
 
     async def _answer(self, peer: Peer, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         head, method = peer.heads[-1], request.get("method", "")
-        if method == "server/discover":
+        if head.startswith("GET ") and self._session:
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        elif method == "server/discover":
             writer.write(http(b"what?", status="400 Bad Request", **IN_PLAIN))
         elif method == "initialize":
             await self.go_on.wait()
@@ -63,7 +67,9 @@ class Forgetful:
             writer.write(self.unknown if known else http(b"gone", status="400 Bad Request", **IN_PLAIN))
         elif method == "tools/call":
             self.carried_out += 1
-            writer.write(http(result(request, content=CONTENT)))
+            writer.write(self.failure or http(result(request, content=CONTENT)))
+        elif method == "ping":
+            writer.write(http(result(request)))
         else:
             writer.write(http(b"", status="202 Accepted"))
 
@@ -104,8 +110,40 @@ def test_a_session_that_is_refused_with_no_word_of_the_call_is_begun_again(kind:
         async with server.peer.listening() as url, await connect(url, US) as session:
             for turn in range(2):
                 server.forget()
-                await asyncio.gather(*(session.call_tool("any") for _ in range(5)))
+                await asyncio.gather(*(session.call_tool("any", repeatable=True) for _ in range(5)))
                 assert (server.handshakes, server.carried_out, server.strays) == (turn + 2, (turn + 1) * 5, 0)
+
+    run(test())
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_a_call_that_may_change_something_is_left_to_its_caller_where_only_a_400_speaks_of_the_session(
+    kind: str,
+) -> None:
+    async def test() -> None:
+        server = Forgetful()
+        server.unknown = http(UNKNOWN[kind], status=BAD)
+        async with server.peer.listening() as url, await connect(url, US) as session:
+            server.forget()
+            with pytest.raises((Refused, RpcError), match=r"No valid session ID.*another was begun.*repeat it"):
+                await session.call_tool("any")
+            assert (server.handshakes, server.carried_out) == (2, 0)
+            await session.call_tool("any")
+            assert (server.handshakes, server.carried_out, server.strays) == (2, 1, 0)
+
+    run(test())
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+@pytest.mark.parametrize("repeatable", [False, True])
+def test_a_tool_that_fails_with_a_400_ends_no_session_that_its_server_knows(kind: str, repeatable: bool) -> None:
+    async def test() -> None:
+        server = Forgetful()
+        server.failure = http(UNKNOWN[kind], status=BAD)
+        async with server.peer.listening() as url, await connect(url, US) as session:
+            with pytest.raises((Refused, RpcError), match="No valid session ID"):
+                await session.call_tool("any", repeatable=repeatable)
+            assert (server.handshakes, server.carried_out) == (1, 1)
 
     run(test())
 
@@ -119,7 +157,7 @@ def test_a_call_that_is_refused_in_a_new_session_too_is_what_is_refused(kind: st
         peer = greets(then, session="abc")
         async with peer.listening() as url, await connect(url, US) as session:
             with pytest.raises(Refused if kind == "a text" else RpcError, match="No valid session ID") as refused:
-                await session.call_tool("any")
+                await session.call_tool("any", repeatable=True)
             assert not isinstance(refused.value, SessionGone)
             assert peer.methods.count("tools/call") == peer.methods.count("initialize") == 2
 
@@ -137,6 +175,24 @@ def test_an_answer_to_the_call_begins_no_session_whatever_its_status() -> None:
             with pytest.raises(RpcError, match="no such tool"):
                 await session.call_tool("any")
             assert peer.methods.count("tools/call") == peer.methods.count("initialize") == 1
+
+    run(test())
+
+
+def test_who_hears_what_the_server_says_unasked_hears_no_more_of_a_session_that_is_over() -> None:
+    async def test() -> None:
+        server, ready = Forgetful(), asyncio.Event()
+        async with server.peer.listening() as url, await connect(url, US) as session:
+            listening = asyncio.ensure_future(session.listen(on_ready=ready.set))
+            await ready.wait()
+            server.forget()
+            await session.call_tool("any")
+            with pytest.raises(ConnectionLost, match="begun anew"):
+                await listening
+            ready.clear()
+            listening = asyncio.ensure_future(session.listen(on_ready=ready.set))
+            await ready.wait()
+            listening.cancel()
 
     run(test())
 

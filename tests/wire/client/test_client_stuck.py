@@ -10,7 +10,7 @@ from client_kit import BOUND, US, Peer, bad_on_stdio, greets, run, until
 from websocket_peer import WebSocketPeer
 
 from kumihimo.wire.client.connect import connect
-from kumihimo.wire.client.errors import ClientError, TimedOut
+from kumihimo.wire.client.errors import ClientError, ConnectionFailed, ConnectionLost, TimedOut
 from kumihimo.wire.client.http_connection import HttpConnection
 from kumihimo.wire.client.http_pool import HttpPool
 from kumihimo.wire.client.session import Session
@@ -82,5 +82,21 @@ def test_a_connection_that_is_not_made_is_waited_for_no_longer_than_a_call_may_t
             assert not late.value.delivered
             monkeypatch.undo()
             assert "tools/call" not in peer.methods
+
+    run(test())
+
+
+def test_who_stops_waiting_for_a_server_that_is_going_calls_that_off_for_nobody_else() -> None:
+    async def test() -> None:
+        session = await connect(bad_on_stdio("mute", grace_seconds=1.0), US)
+        patient = asyncio.ensure_future(session.call_tool("any", seconds=BOUND))
+        await until(lambda: session._carrier._telling is not None)
+        with pytest.raises((TimedOut, ConnectionFailed)):
+            await session.call_tool("any", seconds=0.05)
+        with pytest.raises(ConnectionLost, match="closed its output"):
+            await patient
+        with pytest.raises(ConnectionFailed):
+            await session.call_tool("any")
+        await session.close()
 
     run(test())

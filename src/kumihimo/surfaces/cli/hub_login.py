@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kumihimo.domain.errors import ServerNotFound, UpstreamRefused
+from kumihimo.domain.errors import ServerNotFound, StoreError, UpstreamRefused
 from kumihimo.hub.configuration import Auth, ServerConfig
 from kumihimo.hub.configuration_file import load
-from kumihimo.hub.places import files_of
+from kumihimo.hub.places import files_of, project_folder
 from kumihimo.operations.servers import hub_folder
 from kumihimo.services.references import missing
 from kumihimo.settings import Settings
@@ -93,6 +93,9 @@ def _found(name: str) -> tuple[Settings, ServerConfig]:
     call = call_of(settings)
     try:
         folder, _ = hub_folder(call.board, call.place, settings.folder)
+    except StoreError:
+        # A login needs no board.
+        folder = project_folder(settings.folder)
     finally:
         call.close()
     files = files_of(folder, settings)

@@ -167,14 +167,15 @@ class Dialogue:
                 self.noise += 1
 
     def _members(self, data: bytes | Raw) -> list[Raw] | None:
-        """None where it is no batch, or can't be one: a member of one is none."""
-        if isinstance(data, Raw) or not self.batches or len(data) > _MOST_LOOKED_AT:
+        """None where it is no batch, or can't be one: a member of one is none. One message in brackets is read everywhere."""
+        if isinstance(data, Raw) or len(data) > _MOST_LOOKED_AT:
             return None
         try:
             data.decode()
-            return _decode_batch(data)
+            members = _decode_batch(data)
         except UNREADABLE:
             return None
+        return members if self.batches or len(members) == 1 else None
 
     def _hear_no_answer(self, call: Call, why: str) -> None:
         """Nobody need wait for another answer to this call."""

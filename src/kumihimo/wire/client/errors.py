@@ -46,6 +46,8 @@ class Refused(ClientError):
     def __init__(self, status: int, reason: str = "", *, retry_after_seconds: float | None = None) -> None:
         super().__init__(f"HTTP {status}{': ' if reason else ''}{reason}", delivered=status >= 500)
         self.status = status
+        # What stands in it besides the status.
+        self.said = reason
         self.retry_after_seconds = retry_after_seconds
 
 

@@ -47,6 +47,8 @@ class HttpCarrier:
         # By themselves, so that no answer to a question has to wait for a server that takes none of these.
         self._cancellations = Posts(self.tell, target.most_bytes)
         self._closed = False
+        # By which the server says what nobody has asked for.
+        self._news: HttpAnswer | None = None
         self._write_heads()
 
     @property
@@ -65,6 +67,9 @@ class HttpCarrier:
     async def renew(self) -> None:
         self._revision, self._session = None, ""
         self._write_heads()
+        if self._news is not None:
+            # It is the old session's: nothing is heard by it any more.
+            self._news.broke(ConnectionLost("the session was begun anew", delivered=False))
 
     async def send(self, call: Call) -> None:
         # Before it is waited for a connection: the session may be another by then, or none.
@@ -118,6 +123,7 @@ class HttpCarrier:
         answer.on_stream = on_ready
         connection = self._pool.ready() or await self._pool.connect()
         answer.ask(connection, self._get_head + b"\r\n")
+        self._news = answer
         try:
             await answer.over
         except Refused as refused:
@@ -125,6 +131,7 @@ class HttpCarrier:
             if refused.status != 405:
                 raise
         finally:
+            self._news = None
             connection.drop(answer)
 
     async def close(self) -> None:

@@ -14,7 +14,7 @@ from kumihimo.wire.client.call import OnProgress, OnRequest
 from kumihimo.wire.client.carrier import Carrier
 from kumihimo.wire.client.dialogue import Dialogue
 from kumihimo.wire.client.errand import Errand
-from kumihimo.wire.client.errors import BadAnswer, ConnectionLost, SessionGone
+from kumihimo.wire.client.errors import BadAnswer, ClientError, ConnectionLost, Refused, SessionGone
 from kumihimo.wire.client.handshake import Handshake
 from kumihimo.wire.client.input_required import METHODS, MOST_ROUNDS, input_required, is_input_required
 from kumihimo.wire.client.listing import Kind, Listing, listing
@@ -31,6 +31,7 @@ _ROUND_SECONDS = 0.02
 _MOST_ROUND_SECONDS = 1.0
 
 
+_PING = Errand("ping", repeatable=True)
 _PLAIN = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%b,"arguments":%b}}'
 
 
@@ -125,8 +126,11 @@ class Messenger:
         seen = self._handshake.number
         try:
             return await self._once(errand, allowance)
-        except SessionGone:
-            await self._renewal.wait(seen, allowance)
+        except SessionGone as gone:
+            if gone.instead is None:
+                await self._renewal.wait(seen, allowance)
+            else:
+                await self._doubt(gone.instead, errand, seen, allowance)
         except BadAnswer:
             raise
         except ConnectionLost:
@@ -143,6 +147,31 @@ class Messenger:
             # It was asked in a session that has only just begun.
             raise gone.instead or gone from None
 
+    async def _doubt(self, refusal: Exception, errand: Errand, seen: int, allowance: Allowance) -> None:
+        """A refusal that may mean the session, and may as well come from a tool that has done half of its work: the server is
+        asked whether it knows the session. Raises what is told; returns where the call may be sent again."""
+        if self._is_current(seen) and await self._is_known(allowance) and self._is_current(seen):
+            raise refusal
+        try:
+            await self._renewal.wait(seen, allowance)
+        except ClientError:
+            raise refusal from None
+        if not errand.repeatable:
+            raise _with_advice(refusal)
+
+    def _is_current(self, seen: int) -> bool:
+        return self._handshake.number == seen and not self._renewal.due
+
+    async def _is_known(self, allowance: Allowance) -> bool:
+        """Whether the server knows the session. Also where nobody can say: then nothing is begun anew."""
+        try:
+            await self._once(_PING, allowance)
+        except SessionGone:
+            return False
+        except (ClientError, RpcError):
+            return True
+        return True
+
     def _once(self, errand: Errand, allowance: Allowance) -> Awaitable[Raw]:
         call = self._dialogue.open(errand.method, errand.on_progress, errand.on_input)
         call.on_ready = errand.on_ready
@@ -155,3 +184,10 @@ class Messenger:
             if errand.arguments:
                 call.headers += self._mirroring.headers(errand.named or "", errand.arguments)
         return perform(self._dialogue, self._carrier, call, allowance)
+
+
+def _with_advice(refusal: Exception) -> Exception:
+    advice = "the server had forgotten the session; another was begun, and the call was not sent again: repeat it"
+    if isinstance(refusal, RpcError):
+        return RpcError(refusal.code, f"{refusal.message} ({advice})", refusal.data)
+    return Refused(refusal.status, f"{refusal.said} ({advice})") if isinstance(refusal, Refused) else refusal

@@ -25,6 +25,7 @@ class Renewal:
         self._carrier = carrier
         self._handshake = handshake
         self._work: asyncio.Task[Exception | None] | None = None
+        self._closed = False
 
     async def wait(self, seen: int, allowance: Allowance) -> None:
         """Return once there is another session than the one that began with the handshake `seen`."""
@@ -39,12 +40,15 @@ class Renewal:
             raise _told(problem)
 
     async def close(self) -> None:
+        self._closed = True
         if self._work is not None:
             self._work.cancel()
             await asyncio.wait((self._work,))
 
     def _begun(self) -> asyncio.Task[Exception | None]:
         """Of many who need it one begins it, and it goes on when that one waits no more: others may."""
+        if self._closed:
+            raise ConnectionFailed("the session was closed")
         self.due = True
         if self._work is None or self._work.done():
             self._work = asyncio.get_running_loop().create_task(self._perform(), name="begin the session again")

@@ -122,7 +122,8 @@ class StdioCarrier:
         if self._writing.crowded:
             await self._writing.room()
         if self._telling is not None:
-            await self._telling
+            # Not awaited itself: who stops waiting here must not call it off for all others.
+            await asyncio.wait((self._telling,))
         if self._lost is not None or self._writing.closed or self._writer is None:
             raise ConnectionFailed(self._lost or "the server takes no more input")
         if call.over:
@@ -177,7 +178,7 @@ class StdioCarrier:
             if self._process is not None:
                 await self._process.end()
             if self._telling is not None:
-                await self._telling
+                await asyncio.wait((self._telling,))
         finally:
             for reader in self._readers:
                 reader.close()
