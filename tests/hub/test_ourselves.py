@@ -34,7 +34,7 @@ OTHERS: list[dict[str, Any]] = [
     {"command": "npx", "args": ["-y", "server-filesystem", "/home/me/kumi"]},
     {"url": "http://localhost:8080/mcp"},
     {"url": "http://localhost:8080/mcp/editor"},
-    {"url": "http://127.0.0.1:3000/mcp/hub"},
+    {"url": "http://127.0.0.1:3000/mcp/worker"},
     {"url": "https://example.test/mcp/lead"},
 ]
 

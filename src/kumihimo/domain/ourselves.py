@@ -13,6 +13,8 @@ import msgspec
 
 _PROGRAMS = ("kumi", "kumihimo")
 _TOOLSETS = ("lead", "editor", "runner", "worker", "manager", "resident", "hub")
+# Words that others hardly have in that place.
+_ONLY_OURS = ("lead", "hub", "resident")
 # The usual one, and those that are taken where it is not free.
 _PORTS = range(9696, 9796)
 # A shell may be given all of them as one.
@@ -64,7 +66,7 @@ def _reaches_us(name: str, place: str) -> bool:
     if name in _PROGRAMS or not all(it in _TOOLSETS for it in parts if toolsets):
         return name in _PROGRAMS
     # Other programs may have such an address: ours is known by where it listens unless it was told otherwise, or by more of it.
-    return toolsets == "lead" or len(parts) > 1 or (port is not None and port in _PORTS)
+    return toolsets in _ONLY_OURS or len(parts) > 1 or (port is not None and port in _PORTS)
 
 
 def _is_here(host: str) -> bool:
