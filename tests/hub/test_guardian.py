@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -74,8 +75,10 @@ def test_a_hub_whose_guardian_was_stopped_does_not_wait_for_it(watch: Watch) -> 
 def test_of_several_who_are_ended_none_is_left_that_takes_its_time_to_go() -> None:
     """The system takes a while to tear down who has much memory; its environment is gone before that."""
     program = "import sys, time; held = bytearray(int(sys.argv[1])); print(flush=True); time.sleep(1000)"
-    for turn in range(5):
-        environment = {**os.environ, VARIABLE: f"turn-{turn}"}
+    for _ in range(5):
+        # Nobody else's, who may run the same test beside this one.
+        mark = secrets.token_hex(8)
+        environment = {**os.environ, VARIABLE: mark}
         with contextlib.ExitStack() as stack:
             started: list[subprocess.Popen[bytes]] = []
             for held in ("1", "300000000"):
@@ -88,7 +91,7 @@ def test_of_several_who_are_ended_none_is_left_that_takes_its_time_to_go() -> No
             for process in started:
                 assert process.stdout is not None
                 process.stdout.readline()
-            end_marked(f"{VARIABLE}=turn-{turn}".encode())
+            end_marked(f"{VARIABLE}={mark}".encode())
             assert not [process.pid for process in started if alive(process.pid)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -50,12 +51,14 @@ def test_servers_behind_a_hub_behind_a_hub_end_when_the_outer_one_is_killed(tmp_
 
 def test_a_host_that_a_server_of_a_hub_has_started_goes_on_when_the_hub_ends(tmp_path: Path) -> None:
     home = {**os.environ, "KUMI_HOME": str(tmp_path / "home")}
-    behind_a_hub = {**home, VARIABLE: "outer"}
+    # Nobody else's, who may run the same test beside this one.
+    mark = secrets.token_hex(8)
+    behind_a_hub = {**home, VARIABLE: mark}
     subprocess.run(
         [*KUMI, "up", "--detach", "--port", "0"], env=behind_a_hub, cwd=tmp_path, check=True, capture_output=True
     )
     try:
-        end_marked(f"{VARIABLE}=outer".encode())
+        end_marked(f"{VARIABLE}={mark}".encode())
         told = subprocess.run([*KUMI, "status", "--json"], env=home, cwd=tmp_path, check=True, capture_output=True)
         assert json.loads(told.stdout)["pid"]
     finally:
